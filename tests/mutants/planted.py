@@ -125,7 +125,7 @@ MEMORIES = (
     Mutant(
         "a side by comparison in place of a draw",
         "learners/online/selections/chain.py",
-        "[side] = self._drawn(mistakes, place, noise)",
+        "[side] = self._drawn(mistakes, state, place, noise)",
         "side = int(np.argmax(mistakes))",
         (f"{TRIGGERS}[chain, halving]",),
     ),

@@ -166,13 +166,7 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
     if score is not None and not (type(score) is int and 1 <= score <= THRESHOLD_MAX):
         yield "published_score must be an integer from 1 to 2^62"
     yield from _wrong_flags(p)
-    ends = p.warmup_ends
-    if not all(type(end) is int for end in ends) or not all(
-        before < end for before, end in pairwise((0, *ends, p.horizon))
-    ):
-        yield "warmup_ends must be integers of at least 1 that rise, all below the horizon"
-    if len(ends) > max(p.calls_max, 0):
-        yield "calls_max must be at least the number of warmup_ends"
+    yield from _wrong_ends(p)
     if p.calls_max < 0 or p.background_max < 0 or p.noise_rate < 0:
         yield "calls_max, background_max and noise_rate must not be negative"
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
@@ -191,6 +185,17 @@ def _wrong_flags(p: OnlineParameters) -> Iterator[str]:
     for name in ("starts_over", "starts_over_together"):
         if type(getattr(p, name)) is not bool:
             yield f"{name} must be true or false"
+
+
+def _wrong_ends(p: OnlineParameters) -> Iterator[str]:
+    """What the ends of a warm-up may not be."""
+    ends = p.warmup_ends
+    if not all(type(end) is int for end in ends) or not all(
+        before < end for before, end in pairwise((0, *ends, p.horizon))
+    ):
+        yield "warmup_ends must be integers of at least 1 that rise, all below the horizon"
+    if len(ends) > max(p.calls_max, 0):
+        yield "calls_max must be at least the number of warmup_ends"
 
 
 def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:

@@ -31,9 +31,9 @@ class ParameterValues:
     Privacy-critical (they set prices): `epsilon`, `horizon`, `trigger_rate`, `selection`,
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
     `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`,
-    `threshold_rate`, `warmup_ends`, `groups.tested_every`; where users are protected, `buffer` and whether there
-    is a background; where a histogram is booked as zCDP, whether `noise_rate` is 0. Utility only:
-    all others.
+    `threshold_rate`, `warmup_ends`, `groups.tested_every`; where users are protected, `buffer` and
+    whether there is a background; where a histogram is booked as zCDP, whether `noise_rate` is 0.
+    Utility only: all others.
 
     - `horizon`: examples in a season.
     - `noise_rate`: share of labels that may contradict the best rule; the trigger counts mistakes

@@ -1033,7 +1033,9 @@ class VetoesForNothing(OnlineLearner):
 class LikeliestOfAChain(Chain):
     """Compares the scores in place of drawing by them."""
 
-    def _drawn(self, scores: Any, place: Place, noise: LearnerNoise) -> list[int]:
+    def _drawn(
+        self, scores: Any, state: OnlineState, place: Place, noise: LearnerNoise
+    ) -> list[int]:
         return [int(scores.argmax())]
 
 
