@@ -933,6 +933,29 @@ DATA = (
         (f"{SEASONS}[capped rules]", TWO_STREAMS),
     ),
     Mutant(
+        "a draw of a warm-up at the whole rate of the trigger",
+        "learners/online/values.py",
+        "return self.trigger_rate / 2 + self.selection_rate",
+        "return self.trigger_rate + self.selection_rate",
+        (f"{TRIGGERS}[dense, warm-up]", f"{TRIGGERS}[chain, warm-up]"),
+    ),
+    Mutant(
+        "the rate of a warm-up in the call behind it",
+        "learners/online/selections/dense.py",
+        "return self.parameters.warmup_length(state.season, state.calls) is not None",
+        "calls = max(0, state.calls - 1)\n"
+        "        return self.parameters.warmup_length(state.season, calls) is not None",
+        (f"{TRIGGERS}[dense, warm-up of two]",),
+    ),
+    Mutant(
+        "a trigger that looks at the examples of the warm-up",
+        "learners/online/trigger.py",
+        "return Looked(mistake, len(part.y), len(part.y) == left)",
+        "found = self.behind.look(state, part, mistake, threshold, noise)\n"
+        "        return Looked(mistake, found.consumed, found.fires or found.consumed == left)",
+        (f"{TRIGGERS}[dense, warm-up]",),
+    ),
+    Mutant(
         "a fresh learner that remembers",
         "learners/online/learner.py",
         "        if self.parameters.fresh:\n"

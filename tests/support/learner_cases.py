@@ -352,6 +352,17 @@ POOLS: dict[str, tuple[str, OnlineParameters]] = {
         ),
     ),
 }  # fmt: skip
+# Epochs end at public places before a trigger looks.
+WARMED_UP: dict[str, tuple[str, OnlineParameters]] = {
+    "dense warm-up": (
+        "thresholds",
+        replace(
+            POOLED, trigger_threshold=1, trigger_rate=Fraction(3, 2), warmup_ends=(2, 6, 12),
+            pool=PoolSettings(slots=2, own=1, one_in=2, calls=30),
+        ),
+    ),
+    "chain warm-up": ("thresholds", replace(CHAIN, warmup_ends=(3, 9))),
+}  # fmt: skip
 # And of users, beside a background; a slot that keeps few ranks them.
 POOL_OF_USERS = replace(
     POOLED, background_max=2, **TWO_RATES, user_examples_max=1,
@@ -439,6 +450,7 @@ LEARNERS: dict[str, tuple[str, Any]] = {
     **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS, **POOLS, **WITH_A_CAP,
     **SCORECARDS, **SCORECARD_USERS, **PARTITIONS, **PARTITION_USERS,
     **MINIMA, **ITEMS, **VALUE_USERS, **SEQUENCES, **SEQUENCE_USERS, **POOL_USERS,
+    **WARMED_UP,
 }  # fmt: skip
 # A scorecard's rule shows nearly every change of its releases: its twins, which say the same
 # as long as these are the same, are in `tests/daemon/learners/leader/test_laws.py`. Those of values
@@ -448,6 +460,7 @@ NEW = ["majority", "path, elsewhere", "tally, published"]
 OLD = [name for name in ONLINE if name not in NEW]
 CASES = [
     *OLD, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS, *WITH_A_CAP, *NEW,
+    *WARMED_UP,
 ]  # fmt: skip
 
 

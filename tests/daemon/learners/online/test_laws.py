@@ -371,6 +371,32 @@ TRIGGERS: dict[str, Case] = {
         one("thresholds:1", ONE_SLOT), (anything(ONE_POINT, priorities=POOL_WORDS),) * 3, 1.21, 0,
         16,
     ),
+    # draws of epochs with public ends cost what the trigger and a draw cost behind them
+    "dense, warm-up": Case(
+        one("thresholds:1", replace(
+            TRIGGERED, calls_max=2, fresh=True, trigger_rate=F(2), trigger_threshold=0,
+            warmup_ends=(3,),
+        )),
+        examples(4, ONE_POINT), 1.06, 0, 16,
+    ),
+    "dense, warm-up of two": Case(
+        one("thresholds:1", replace(
+            TRIGGERED, calls_max=3, fresh=True, trigger_rate=F(4), warmup_ends=(1, 2)
+        )),
+        examples(4, ONE_POINT), 1.11, 0, 16,
+    ),
+    "dense, warm-up and pool": Case(
+        one("thresholds:1", replace(POOLED, warmup_ends=(1,))),
+        (anything(ONE_POINT, priorities=POOL_WORDS),) * 3, 1.07, 0, 16,
+    ),
+    "chain, warm-up": Case(
+        one("thresholds:2", chain(4, trigger_threshold=0, warmup_ends=(2,))), examples(3), 1.09, 0,
+        16,
+    ),
+    "chain, warm-up of two": Case(
+        one("thresholds:1", chain(4, trigger_threshold=0, trigger_rate=F(2), warmup_ends=(1, 3))),
+        examples(4, ONE_POINT), 1.25, 0, 16,
+    ),
     # three draws among three rules, each with the offsets of the one before
     "chain, direct": Case(
         one("thresholds:2", chain(4, trigger_threshold=0)), examples(3), 1.17, 0, 16
