@@ -145,10 +145,11 @@ def test_events_are_those_without_a_warm_up_but_for_finite_precision(case: str) 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_warm_up_of_a_chain_teaches_its_memory_nothing(case: str) -> None:
-    _, _, before = run(learner(CASES[case]), *stream(1, 80), TapeNoise(2), [])
+    x, y = stream(1, 80)
+    _, _, before = run(learner(CASES[case]), x, y, TapeNoise(2), [])
     opened = learner(CASES[case]).step(learner(DENSE).initial(), SeasonOpened(0, 0), TapeNoise(2))
-    memories = [None if s.memory is None else pack(s.memory.to_dict())
-                for s in (opened.state, *before[:3])]  # fmt: skip
+    states = (opened.state, *before[:3])
+    memories = [None if each.memory is None else pack(each.memory.to_dict()) for each in states]
     assert len(set(memories)) == 1
 
 
