@@ -16,7 +16,8 @@ from littled.learners.online.values import EpochSettings
 from littled.planner.bounds import calls_expected, fires_beyond
 from littled.planner.budgets import Budget
 from littled.planner.online.request import OnlineRequest
-from littled.planner.online.schedules import USUAL_SHARE, Share, always, drawn_error, planned
+from littled.planner.online.schedules import USUAL_SHARE, planned
+from littled.planner.online.warmup import ENDS, drawn_laws, warmup_ends
 from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.dense import TOO_MANY_RULES, too_many_rules
 from littled.planner.online.ways.draft import (
@@ -42,7 +43,7 @@ POOL_OWN = 16
 # Calls after which a pool is emptied, in multiples of those expected.
 POOL_CALLS = 4 / 3
 # Steps of a season whose noise alone may be expected to fire where there is a pool.
-POOL_EXCEEDANCES = 8.0
+POOL_EXCEEDANCES = 30.0
 # By how much of U epochs grow from call to call beyond the expected number, and for how many.
 POOL_GROWTH, POOL_LADDER = 1 / 16, 64
 # Fresh dense selections beyond the expected number, over which epochs grow by half of U each.
@@ -150,7 +151,9 @@ class FreshWay(ScheduledWay):
     def scheduled(self, draft: ScheduledDraft) -> Estimate:
         """All rules by weight; mistakes beyond the noise rate."""
         rules = float(needed(draft.request.hypotheses.dense).rule_count)
-        first, expected = planned(draft.budget.horizon, _laws, (rules, draft.decay), (USUAL_SHARE,))
+        first, expected = planned(
+            draft.budget.horizon, drawn_laws, (rules, draft.decay), (USUAL_SHARE,)
+        )
         return draft.made(first, expected, buffer="examples")
 
 
@@ -196,26 +199,28 @@ def pool_calls(hypotheses: HypothesisClass) -> float:
 def _pooled(draft: Draft, slots: int) -> Iterator[Estimate]:
     """Each call sees its epoch and what earlier ones have held back for it.
 
-    The first epoch has nothing held back, so it waits until rules are told apart. Later ones can be
-    shorter, as a draw that noise alone has brought about does no harm: the pool speaks for the rule
-    that is right. They grow slowly, for streams that no rule fits.
+    The first rules are those of a warm-up; without one the first epoch waits until rules are told
+    apart, as nothing is held back for it. Later ones can be shorter, as a draw that noise alone has
+    brought about does no harm: the pool speaks for the rule that is right. They grow slowly, for
+    streams that no rule fits.
     """
     rate = draft.budget.selection_rate(1)
     if rate <= 0:
         return
     hypotheses, decay = draft.request.hypotheses, float(rate)
     calls = pool_calls(hypotheses)
-    rules = log(needed(hypotheses.dense).rule_count)
+    rules = needed(hypotheses.dense).rule_count
+    ends = warmup_ends(rules, draft.budget, ENDS)
     later = math.ceil(draft.trigger.reach(POOL_EXCEEDANCES) + 1 / decay)
-    first = max(later, first_threshold(rules, decay))
-    usual = math.floor(calls)
+    first = later if ends else max(later, first_threshold(log(rules), decay))
+    usual = math.floor(calls) + len(ends)
     growth = (math.ceil(later * (1 + step * POOL_GROWTH)) for step in range(1, POOL_LADDER + 1))
     pool = PoolSettings(slots, POOL_OWN * later, POOL_ONE_IN, math.ceil(calls * POOL_CALLS))
     parameters = draft.parameters(
         1, first, buffer="examples", fresh=True, pool=pool,
         ladder=tuple(map(EpochSettings, (*[later] * usual, *growth))),
     )  # fmt: skip
-    parameters = replace(parameters, calls_max=draft.fresh_calls)
+    parameters = replace(parameters, calls_max=draft.fresh_calls, warmup_ends=ends)
     yield draft.made(parameters, first + (calls - 1) * later, None, draft.endless)
 
 
@@ -224,7 +229,3 @@ def _pool_of_users(draft: Draft, parameters: OnlineParameters) -> PoolSettings:
     later = parameters.ladder[0].trigger_threshold
     calls = math.ceil(pool_calls(draft.request.hypotheses) * POOL_CALLS)
     return PoolSettings(POOL_SLOTS, POOL_OWN * later, POOL_ONE_IN_OF_USERS, calls, POOL_OF_USERS)
-
-
-def _laws(_: float, rules: float, decay: float) -> tuple[Share, Share]:
-    return always(1.0), lambda n: drawn_error(rules, decay, n)

@@ -24,6 +24,7 @@ from littled.planner.online.chains import (
 )
 from littled.planner.online.lengths import LENGTHS_AT_ONCE, searched
 from littled.planner.online.request import OnlineRequest
+from littled.planner.online.warmup import ENDS_OF_CHAIN, warmup_ends
 from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import (
     BACKGROUND_OF_USERS,
@@ -36,6 +37,8 @@ from littled.planner.online.ways.draft import (
 )
 from littled.portable import LN2, log
 
+# Fires of noise alone in a season, if the examples between two of them tell rules apart so often.
+CALLS_OF_NOISE, RESOLVED_TIMES = 30.0, 8
 # Mistakes that a fire has seen nearly always, in multiples of U.
 EVIDENCE = 0.58
 # What all rules at the floor weigh together beside the best one: little enough to be ruled out,
@@ -145,15 +148,18 @@ def chain_parameters(
 ) -> OnlineParameters:
     """Fresh selections in a chain: one is paid for, any number can be made.
 
-    What is kept of a user is not used up by what no draw needs.
+    What is kept of a user is not used up by what no draw needs. Draws among all rules begin with a
+    warm-up.
     """
     keep: dict[str, Any] = {"buffer": "examples"}
     if draft.budget.user_examples_max:
         keep = {"buffer": "mistakes"}
         if memory.direct_calls:
             keep = {"buffer": "both", "background_max": BACKGROUND_OF_USERS}
+    rules = needed(draft.request.hypotheses.nested).rule_count
+    ends = warmup_ends(rules, draft.budget, ENDS_OF_CHAIN) if memory.direct_calls else ()
     parameters = draft.parameters(1, threshold, fresh=True, memory=memory, ladder=ladder, **keep)
-    return replace(parameters, calls_max=draft.fresh_calls)
+    return replace(parameters, calls_max=draft.fresh_calls, warmup_ends=ends)
 
 
 def reasons_against_memory(request: OnlineRequest) -> Iterator[str]:
@@ -187,7 +193,8 @@ def _drawn(draft: Draft) -> Iterator[Estimate]:
     if rate <= 0:
         return
     calls, logarithm = direct_calls(rules), log(rules)
-    for exceedances, margin in product(EXCEEDANCES, MARGINS):
+    tried = (*EXCEEDANCES, *([] if users else resolved_exceedances(draft, rules, float(rate))))
+    for exceedances, margin in product(tried, MARGINS):
         direct = math.ceil(draft.trigger.reach(exceedances) + margin / float(rate))
         proven = halving(
             rules, draft.trigger, float(rate), draft.whole_failure, direct=direct, calls=calls
@@ -200,8 +207,20 @@ def _drawn(draft: Draft) -> Iterator[Estimate]:
             draft, direct, memory(draft, rules, float(rate), calls, direct),
             (EpochSettings(proven.threshold),),
         )  # fmt: skip
+        ends = parameters.warmup_ends
         expected = calls_expected(usual) * direct
-        yield draft.made(parameters, expected, proven.mistakes, drawn_calls(rules) * direct)
+        most = ends[-1] if ends else 0
+        chosen = most + drawn_calls(rules) * direct
+        yield draft.made(parameters, expected, proven.mistakes + most, chosen)
+
+
+def resolved_exceedances(draft: Draft, rules: int, rate: float) -> Iterator[float]:
+    """Steps whose noise alone may be expected to fire where a draw then does no harm.
+
+    So it is if all rules are told apart, several times over, by what comes between two such fires.
+    """
+    if draft.budget.horizon * rate >= CALLS_OF_NOISE * RESOLVED_TIMES * rules:
+        yield CALLS_OF_NOISE
 
 
 def _of_examples(draft: Draft, rules: int, rate: float, calls: int, direct: int) -> ChainSettings:
