@@ -117,6 +117,7 @@ def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> d
         "threshold_rate": float(parameters.threshold_rate or parameters.trigger_rate),
         "schedule_first": parameters.schedule_first,
         "schedule_cap": parameters.schedule_cap,
+        "warmup_ends": list(parameters.warmup_ends),
         "selection_rate": float(parameters.selection_rate),
         "teachers": [
             settings.teachers for settings in parameters.all_settings if settings.teachers
@@ -252,7 +253,9 @@ def occasions(facts: Mapping[str, Any], beyond: str) -> str:
     if facts["selection"] == "closure-tally":
         return f"each after about {number(facts['bottom_score'])} votes for one rule"
     if first is None:
-        return f"each after about {number(facts['trigger_threshold'])} mistakes{beyond}"
+        later = f"each after about {number(facts['trigger_threshold'])} mistakes{beyond}"
+        ends = [number(end) for end in facts["warmup_ends"]]
+        return f"at first after {', '.join(ends)} examples, then {later}" if ends else later
     cap = facts["schedule_cap"]
     if cap is None:
         return f"after {number(first)} examples, {number(2 * first)}, {number(4 * first)} and so on"

@@ -19,9 +19,11 @@ from littled.planner import (
     compare_ways,
     plan_stream,
 )
+from littled.planner.budgets import Budget
 from littled.planner.online.costs import counts_max, retrain_memory_bytes, row_bytes
 from littled.planner.online.sizes import snapshot_bytes_max
 from littled.planner.online.users import users_needed
+from littled.planner.online.warmup import warmup_ends
 from littled.planner.online.ways.fresh import POOL_BYTES_MAX, pool_calls, pool_slots
 
 
@@ -40,32 +42,39 @@ def planned(learner: OnlineRequest, **options: Any) -> OnlinePlan:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "first", "later", "expected"),
+    ("name", "ends", "later", "expected"),
     [
-        ("conjunctions:10", 44, 33, 306),
-        ("stumps:16:64", 33, 33, 214),
-        ("conjunctions:8", 36, 33, 245),
+        ("conjunctions:10", (64, 192, 576), 30, 268),
+        ("stumps:16:64", (45, 135, 405), 30, 195),
+        ("conjunctions:8", (54, 162, 486), 30, 218),
     ],
 )
-def test_the_first_epoch_waits_for_what_tells_all_rules_apart(
-    name: str, first: int, later: int, expected: int
+def test_a_warm_up_and_later_epochs_are_planned(
+    name: str, ends: tuple[int, ...], later: int, expected: int
 ) -> None:
     learner = asked(name)
     p = planned(learner).parameters
     assert (p.selection, p.fresh, p.buffer) == ("dense", True, "examples")
     rules = learner.hypotheses.dense
     assert rules is not None
-    rate = float(p.selection_rate)
-    apart = (math.log(rules.rule_count) + 1) / (2 * math.log(2 / (1 + math.exp(-rate))))
+    assert p.warmup_ends == ends
     thresholds = [settings.trigger_threshold for settings in p.all_settings]
-    assert thresholds[0] == first == max(later, math.ceil(apart))
     calls = math.log2(rules.rule_count) / 2
-    usual = 1 + int(1 + calls)
-    assert set(thresholds[1:usual]) == {later}
+    usual = 1 + int(1 + calls) + len(ends)
+    assert set(thresholds[:usual]) == {later}
     assert thresholds[usual:] == [math.ceil(later * (1 + n / 16)) for n in range(1, 65)]
     (found,) = (row for row in compare_ways(stream(learner)) if row.way == "fresh")
-    assert found.expected_mistakes == pytest.approx(first + calls * later)
+    assert found.expected_mistakes == pytest.approx((1 + calls) * later)
     assert found.expected_mistakes == pytest.approx(expected, abs=1)
+
+
+def test_a_warm_up_is_planned_where_it_is_proven() -> None:
+    budget = Budget(Fraction(1), Fraction(1, 10**6), 1_000_000, 1, "pure", 0.4)
+    assert warmup_ends(1024, budget, (1, 3, 9)) == (64, 192, 576)
+    assert warmup_ends(1024, budget, (1, 4)) == (64, 256)
+    assert warmup_ends(1024, replace(budget, horizon=200), (1, 3, 9))[-1] < 200
+    assert not warmup_ends(1024, replace(budget, accounting="zcdp"), (1, 3, 9))
+    assert not warmup_ends(1024, replace(budget, unit=Unit(1)), (1, 3, 9))
 
 
 def test_in_a_chain_it_takes_more_calls() -> None:
@@ -77,7 +86,7 @@ def test_in_a_chain_it_takes_more_calls() -> None:
 def test_the_pool_is_public_and_has_room() -> None:
     p = planned(asked("conjunctions:10")).parameters
     assert p.pool is not None
-    assert p.pool.to_dict() == {"slots": 16, "own": 528, "one_in": 8, "calls": 12}
+    assert p.pool.to_dict() == {"slots": 16, "own": 480, "one_in": 8, "calls": 12}
     assert pool_slots(class_from_name("conjunctions:10")) == 16
     assert pool_slots(class_from_name("thresholds:200000")) == 8
     assert pool_slots(class_from_name("thresholds:1000000")) == 0
