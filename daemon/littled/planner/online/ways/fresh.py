@@ -43,7 +43,8 @@ POOL_OWN = 16
 # Calls after which a pool is emptied, in multiples of those expected.
 POOL_CALLS = 4 / 3
 # Steps of a season whose noise alone may be expected to fire where there is a pool.
-POOL_EXCEEDANCES = 30.0
+# In a chain, where draws say less, fewer.
+POOL_EXCEEDANCES, POOL_EXCEEDANCES_OF_CHAIN = 30.0, 8.0
 # By how much of U epochs grow from call to call beyond the expected number, and for how many.
 POOL_GROWTH, POOL_LADDER = 1 / 16, 64
 # Fresh dense selections beyond the expected number, over which epochs grow by half of U each.
@@ -200,9 +201,10 @@ def _pooled(draft: Draft, slots: int) -> Iterator[Estimate]:
     """Each call sees its epoch and what earlier ones have held back for it.
 
     The first rules are those of a warm-up; without one the first epoch waits until rules are told
-    apart, as nothing is held back for it. Later ones can be shorter, as a draw that noise alone has
-    brought about does no harm: the pool speaks for the rule that is right. They grow slowly, for
-    streams that no rule fits.
+    apart, as nothing is held back for it. In a chain there is none: the way for it is a public
+    memory, which holds against somebody who sees each rule. Later epochs can be shorter, as a draw
+    that noise alone has brought about does no harm: the pool speaks for the rule that is right.
+    They grow slowly, for streams that no rule fits.
     """
     rate = draft.budget.selection_rate(1)
     if rate <= 0:
@@ -210,8 +212,10 @@ def _pooled(draft: Draft, slots: int) -> Iterator[Estimate]:
     hypotheses, decay = draft.request.hypotheses, float(rate)
     calls = pool_calls(hypotheses)
     rules = needed(hypotheses.dense).rule_count
-    ends = warmup_ends(rules, draft.budget, ENDS)
-    later = math.ceil(draft.trigger.reach(POOL_EXCEEDANCES) + 1 / decay)
+    in_chain = hypotheses.nested is not None
+    ends = () if in_chain else warmup_ends(rules, draft.budget, ENDS)
+    exceedances = POOL_EXCEEDANCES_OF_CHAIN if in_chain else POOL_EXCEEDANCES
+    later = math.ceil(draft.trigger.reach(exceedances) + 1 / decay)
     first = later if ends else max(later, first_threshold(log(rules), decay))
     usual = math.floor(calls) + len(ends)
     growth = (math.ceil(later * (1 + step * POOL_GROWTH)) for step in range(1, POOL_LADDER + 1))
