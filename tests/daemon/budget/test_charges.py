@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.budget.charges import AnswerWindows, Charges, ChargesUnknown, wrong_charges
+from littled.budget.charges import (
+    AnswerWindows,
+    Charges,
+    ChargesUnknown,
+    unknown_parameters,
+    wrong_charges,
+)
 from littled.budget.codec import event_from_dict, event_to_dict
 from littled.budget.events import (
     CohenLyuTrigger,
@@ -424,3 +430,28 @@ def test_parameters_that_do_not_say_how_requests_are_answered() -> None:
 def test_scorecards_without_noise_have_no_price() -> None:
     with pytest.raises(ValueError, match="variance of scorecard_season must be above 0"):
         ScorecardSeason(warmup=1, moments=1, rest=1, variance=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "unknown"),
+    [
+        ({}, []),
+        ({"haste": 1, "zeal": 2}, ["the parameter haste", "the parameter zeal"]),
+        ({"selection": "novel"}, ["the selection novel"]),
+        ({"selection": "novel", "haste": 1}, ["the parameter haste", "the selection novel"]),
+        ({"selection": 7}, []),
+        ({"calls_max": "many"}, []),
+    ],
+)
+def test_what_only_a_newer_version_knows_is_told_from_damage(
+    changes: dict[str, Any], unknown: list[str]
+) -> None:
+    assert unknown_parameters(online({**PARAMETERS.to_dict(), **changes})) == unknown
+
+
+def test_a_method_of_answers_that_is_not_known_is_told() -> None:
+    stream = answering("dense")
+    learner = stream.to_dict()["learners"]["guess"]
+    newer = {**learner, "parameters": {**learner["parameters"], "method": "novel"}}
+    assert not unknown_parameters(learner)
+    assert unknown_parameters(newer) == ["the method novel"]
