@@ -45,7 +45,7 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
 @pytest.mark.parametrize(
     ("name", "more", "line"),
     [
-        ("thresholds:256", FITS, "about 43 more mistakes each time another rule fits from then on"),
+        ("thresholds:256", FITS, "about 42 more mistakes each time another rule fits from then on"),
         ("points:64", [], "about 32 more mistakes for each id that comes or goes"),
         ("conjunctions:64", [], "about 1,900 more mistakes each time another rule fits from then"),
         (

@@ -19,11 +19,9 @@ from littled.planner import (
     compare_ways,
     plan_stream,
 )
-from littled.planner.budgets import Budget
 from littled.planner.online.costs import counts_max, retrain_memory_bytes, row_bytes
 from littled.planner.online.sizes import snapshot_bytes_max
 from littled.planner.online.users import users_needed
-from littled.planner.online.warmup import warmup_ends
 from littled.planner.online.ways.fresh import POOL_BYTES_MAX, pool_calls, pool_slots
 
 
@@ -46,7 +44,7 @@ def planned(learner: OnlineRequest, **options: Any) -> OnlinePlan:
     [
         ("conjunctions:10", (64, 192, 576), 30, 268),
         ("stumps:16:64", (45, 135, 405), 30, 195),
-        ("conjunctions:8", (54, 162, 486), 30, 218),
+        ("conjunctions:8", (54, 162, 486), 30, 220),
     ],
 )
 def test_a_warm_up_and_later_epochs_are_planned(
@@ -66,15 +64,6 @@ def test_a_warm_up_and_later_epochs_are_planned(
     (found,) = (row for row in compare_ways(stream(learner)) if row.way == "fresh")
     assert found.expected_mistakes == pytest.approx((1 + calls) * later)
     assert found.expected_mistakes == pytest.approx(expected, abs=1)
-
-
-def test_a_warm_up_is_planned_where_it_is_proven() -> None:
-    budget = Budget(Fraction(1), Fraction(1, 10**6), 1_000_000, 1, "pure", 0.4)
-    assert warmup_ends(1024, budget, (1, 3, 9)) == (64, 192, 576)
-    assert warmup_ends(1024, budget, (1, 4)) == (64, 256)
-    assert warmup_ends(1024, replace(budget, horizon=200), (1, 3, 9))[-1] < 200
-    assert not warmup_ends(1024, replace(budget, accounting="zcdp"), (1, 3, 9))
-    assert not warmup_ends(1024, replace(budget, unit=Unit(1)), (1, 3, 9))
 
 
 def test_in_a_chain_it_takes_more_calls() -> None:
