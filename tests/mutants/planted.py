@@ -950,9 +950,11 @@ DATA = (
     Mutant(
         "a trigger that looks at the examples of the warm-up",
         "learners/online/trigger.py",
-        "return Looked(mistake, len(part.y), len(part.y) == left)",
+        "return self._in_force(state).look(state, part, mistake, threshold, noise)",
         "found = self.behind.look(state, part, mistake, threshold, noise)\n"
-        "        return Looked(mistake, found.consumed, found.fires or found.consumed == left)",
+        "        ends = self._in_force(state).look(state, part, mistake, threshold, noise)\n"
+        "        last = ends.fires and found.consumed == ends.consumed\n"
+        "        return replace(found, fires=found.fires or last)",
         (f"{TRIGGERS}[dense, warm-up]",),
     ),
     Mutant(

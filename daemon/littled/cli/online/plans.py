@@ -245,6 +245,15 @@ def enough_users(needed: int | None, expected: int | None) -> str:
     )
 
 
+def warmup_in_words(ends: Sequence[int]) -> str:
+    """When the rules of a warm-up come; "" where there is none."""
+    if not ends:
+        return ""
+    *before, last = map(number, ends)
+    words = f"{', '.join(before)} and {last}" if before else last
+    return f"at first after {words} examples, then "
+
+
 def occasions(facts: Mapping[str, Any], beyond: str) -> str:
     """When new rules come."""
     first = facts["schedule_first"]
@@ -254,8 +263,7 @@ def occasions(facts: Mapping[str, Any], beyond: str) -> str:
         return f"each after about {number(facts['bottom_score'])} votes for one rule"
     if first is None:
         later = f"each after about {number(facts['trigger_threshold'])} mistakes{beyond}"
-        ends = [number(end) for end in facts["warmup_ends"]]
-        return f"at first after {', '.join(ends)} examples, then {later}" if ends else later
+        return f"{warmup_in_words(facts['warmup_ends'])}{later}"
     cap = facts["schedule_cap"]
     if cap is None:
         return f"after {number(first)} examples, {number(2 * first)}, {number(4 * first)} and so on"

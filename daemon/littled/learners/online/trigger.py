@@ -331,8 +331,28 @@ class Schedule(Trigger):
 
     def _left(self, state: OnlineState, event: Examples) -> int | None:
         """Examples from the first of these to the end of the epoch; None: it has no end."""
-        length = self.parameters.epoch_length(state.calls)
+        length = self.length(state)
         return None if length is None else length - (event.place.position - state.epoch_position)
+
+    def length(self, state: OnlineState) -> int | None:
+        """Examples of the epoch; None: it has no public end. Public."""
+        return self.parameters.epoch_length(state.calls)
+
+
+@dataclass(frozen=True)
+class Warmup(Schedule):
+    """The public times of a warm-up."""
+
+    words: ClassVar[str] = "warm-up"
+
+    @property
+    def mistakes_kept_max(self) -> int:
+        """All its examples."""
+        return self.parameters.warmup_ends[-1]
+
+    def length(self, state: OnlineState) -> int | None:
+        """Examples of the epoch; None behind the warm-up. Public."""
+        return self.parameters.warmup_length(state.season, state.calls)
 
 
 @dataclass(frozen=True)
@@ -362,8 +382,8 @@ class WarmedUp(Trigger):
 
     @property
     def mistakes_kept_max(self) -> int:
-        """Those of the warm-up, if all its examples are mistakes, and of the trigger."""
-        return self.parameters.warmup_ends[-1] + self.behind.mistakes_kept_max
+        """Those of the warm-up and of the trigger."""
+        return self._warmup.mistakes_kept_max + self.behind.mistakes_kept_max
 
     @property
     def mistakes_counted_max(self) -> int:
@@ -371,9 +391,8 @@ class WarmedUp(Trigger):
         return self.behind.mistakes_counted_max
 
     def part(self, state: OnlineState, event: Examples) -> Examples | None:
-        """In the warm-up those up to the public end of the epoch."""
-        left = self._left(state, event)
-        return self.behind.part(state, event) if left is None else event.take(slice(left))
+        """As whichever is in force says."""
+        return self._in_force(state).part(state, event)
 
     def look(
         self,
@@ -383,22 +402,20 @@ class WarmedUp(Trigger):
         threshold: int,
         noise: LearnerNoise,
     ) -> Looked:
-        """In the warm-up all examples of the part, and the end if they come up to it."""
-        left = self._left(state, part)
-        if left is None:
-            return self.behind.look(state, part, mistake, threshold, noise)
-        return Looked(mistake, len(part.y), len(part.y) == left)
+        """As whichever is in force does."""
+        return self._in_force(state).look(state, part, mistake, threshold, noise)
 
     def counted(self, state: OnlineState, consumed: Examples, looked: Looked) -> OnlineState:
-        """In the warm-up the same state: nothing is tested, and no noise held."""
-        if self._left(state, consumed) is not None:
-            return state
-        return self.behind.counted(state, consumed, looked)
+        """As whichever is in force does."""
+        return self._in_force(state).counted(state, consumed, looked)
 
-    def _left(self, state: OnlineState, event: Examples) -> int | None:
-        """Examples from the first of these to the end of the epoch; None behind the warm-up."""
-        length = self.parameters.warmup_length(state.season, state.calls)
-        return None if length is None else length - (event.place.position - state.epoch_position)
+    @cached_property
+    def _warmup(self) -> Warmup:
+        return Warmup(self.parameters)
+
+    def _in_force(self, state: OnlineState) -> Trigger:
+        """The warm-up in its epochs, then the trigger; public."""
+        return self.behind if self._warmup.length(state) is None else self._warmup
 
 
 @dataclass(frozen=True)

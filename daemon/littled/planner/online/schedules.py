@@ -107,6 +107,11 @@ def drawn_error(rules: float, decay: float, examples: float) -> float:
     return max(spread_error(rules, decay, examples), USUAL_SHARE * weight / (1 + weight))
 
 
+def drawn_laws(_: float, rules: float, decay: float) -> tuple[Share, Share]:
+    """Of draws among so many rules: something is always found, and how wrong it is."""
+    return always(1.0), lambda n: drawn_error(rules, decay, n)
+
+
 def outweighs(count: float, share: float, rate: float, bottom: float) -> float:
     """The chance that a score of binomial law outweighs bottom in a draw."""
     mean = count * share

@@ -8,13 +8,7 @@ tested meanwhile, so somebody who sees each rule may make every example of a war
 """
 
 from littled.planner.budgets import Budget
-from littled.planner.online.schedules import (
-    USUAL_SHARE,
-    Share,
-    always,
-    drawn_error,
-    planned,
-)
+from littled.planner.online.schedules import USUAL_SHARE, drawn_laws, planned
 from littled.portable import exp
 
 # The ends, in multiples of the first one. Where rules form a chain the plan holds against somebody
@@ -23,7 +17,7 @@ ENDS, ENDS_OF_CHAIN = (1, 3, 9), (1, 4)
 
 
 def warmup_ends(rules: int, budget: Budget, factors: tuple[int, ...]) -> tuple[int, ...]:
-    """The ends of a warm-up for a class of so many rules; none where it is not proven.
+    """The ends of a warm-up for a class of so many rules; none where nothing is proven of it.
 
     The first is that of a schedule with this rate. `factors`: the ends in multiples of it.
     """
@@ -33,8 +27,3 @@ def warmup_ends(rules: int, budget: Budget, factors: tuple[int, ...]) -> tuple[i
     facts = (float(rules), 1 - exp(-rate))
     first, _ = planned(budget.horizon, drawn_laws, facts, (USUAL_SHARE,))
     return tuple(first * factor for factor in factors if first * factor < budget.horizon)
-
-
-def drawn_laws(_: float, rules: float, decay: float) -> tuple[Share, Share]:
-    """Something is always drawn, and how wrong it is."""
-    return always(1.0), lambda n: drawn_error(rules, decay, n)

@@ -22,6 +22,7 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
 from littled.learners.online.majority_memory import MajorityMemory, MajoritySettings, Votes
 from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.dense import Weighing
 from littled.learners.online.state import OnlineState
 from littled.mechanisms.set_sample import SetSample
@@ -52,8 +53,7 @@ class WeightedMajority(Weighing):
 
     def wrong_warmup(self) -> Iterator[str]:
         """Every call convicts stumps of what is published."""
-        if self.parameters.warmup_ends:
-            yield "majority selection has no warm-up; leave out warmup_ends"
+        return Selection.wrong_warmup(self)
 
     def _wrong_memory(self) -> Iterator[str]:
         if not isinstance(self.parameters.memory, MajoritySettings):

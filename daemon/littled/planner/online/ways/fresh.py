@@ -16,8 +16,8 @@ from littled.learners.online.values import EpochSettings
 from littled.planner.bounds import calls_expected, fires_beyond
 from littled.planner.budgets import Budget
 from littled.planner.online.request import OnlineRequest
-from littled.planner.online.schedules import USUAL_SHARE, planned
-from littled.planner.online.warmup import ENDS, drawn_laws, warmup_ends
+from littled.planner.online.schedules import USUAL_SHARE, drawn_laws, planned
+from littled.planner.online.warmup import ENDS, warmup_ends
 from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.dense import TOO_MANY_RULES, too_many_rules
 from littled.planner.online.ways.draft import (

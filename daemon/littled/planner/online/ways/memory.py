@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from typing import Any, ClassVar
 
@@ -38,7 +39,7 @@ from littled.planner.online.ways.draft import (
 from littled.portable import LN2, log
 
 # Fires of noise alone in a season, if the examples between two of them tell rules apart so often.
-CALLS_OF_NOISE, RESOLVED_TIMES = 30.0, 8
+CALLS_OF_NOISE, RESOLVED_TIMES = 30, 8
 # Mistakes that a fire has seen nearly always, in multiples of U.
 EVIDENCE = 0.58
 # What all rules at the floor weigh together beside the best one: little enough to be ruled out,
@@ -193,7 +194,7 @@ def _drawn(draft: Draft) -> Iterator[Estimate]:
     if rate <= 0:
         return
     calls, logarithm = direct_calls(rules), log(rules)
-    tried = (*EXCEEDANCES, *([] if users else resolved_exceedances(draft, rules, float(rate))))
+    tried = EXCEEDANCES if users else (*EXCEEDANCES, *resolved_exceedances(draft, rules, rate))
     for exceedances, margin in product(tried, MARGINS):
         direct = math.ceil(draft.trigger.reach(exceedances) + margin / float(rate))
         proven = halving(
@@ -214,13 +215,13 @@ def _drawn(draft: Draft) -> Iterator[Estimate]:
         yield draft.made(parameters, expected, proven.mistakes + most, chosen)
 
 
-def resolved_exceedances(draft: Draft, rules: int, rate: float) -> Iterator[float]:
-    """Steps whose noise alone may be expected to fire where a draw then does no harm.
+def resolved_exceedances(draft: Draft, rules: int, rate: Fraction) -> tuple[float, ...]:
+    """Steps whose noise alone may be expected to fire where a draw then does no harm, or none.
 
     So it is if all rules are told apart, several times over, by what comes between two such fires.
     """
-    if draft.budget.horizon * rate >= CALLS_OF_NOISE * RESOLVED_TIMES * rules:
-        yield CALLS_OF_NOISE
+    resolved = draft.budget.horizon * rate >= CALLS_OF_NOISE * RESOLVED_TIMES * rules
+    return (float(CALLS_OF_NOISE),) if resolved else ()
 
 
 def _of_examples(draft: Draft, rules: int, rate: float, calls: int, direct: int) -> ChainSettings:

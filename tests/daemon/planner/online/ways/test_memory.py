@@ -138,6 +138,13 @@ def test_classes_without_chains_are_refused_in_a_sentence(selection: Any) -> Non
         planned(asked("points:8", selection=selection))
 
 
+@pytest.mark.parametrize("horizon", [10_000, 40_000, 300_000])
+def test_a_chain_is_remembered_in_short_seasons_too(horizon: int) -> None:
+    plan = planned(asked("thresholds:256"), horizon=horizon)
+    assert way_of(plan.selection).name == "memory"
+    assert len(plan.parameters.warmup_ends) == 2
+
+
 @pytest.mark.parametrize("epsilon", [1, 4, 16])
 def test_larger_budgets_have_plans_too(epsilon: int) -> None:
     for name in ("thresholds:256", "prefixes:32"):
