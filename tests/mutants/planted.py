@@ -2615,9 +2615,8 @@ LEADERS = (
     Mutant(
         "what is published chosen by counts before noise",
         "learners/leader/working.py",
-        "                tuple(counts.tolist()), p.judging_scale * examples",
-        "                tuple((p.judging_scale * self.judged).tolist()),"
-        " p.judging_scale * examples",
+        "                tuple(counts.tolist()),",
+        "                tuple((p.judging_scale * self.judged).tolist()),",
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
     ),
     Mutant(
@@ -2655,9 +2654,9 @@ LEADERS = (
     Mutant(
         "the examples of a stump judged and learned from as well",
         "learners/leader/working.py",
-        "self.cell_sums = added if self.cell_sums is None else self.cell_sums + added\n"
+        "self._count(self.learner.stumps.sums(self.cells[:, first:last], signs))\n"
         "            return",
-        "self.cell_sums = added if self.cell_sums is None else self.cell_sums + added",
+        "self._count(self.learner.stumps.sums(self.cells[:, first:last], signs))",
         (
             f"{LEADER_LAW}::test_what_is_judged_and_what_a_stump_is_drawn_from_are_within_their_parts",
         ),
@@ -2675,6 +2674,51 @@ LEADERS = (
         "stump_rate=p.stump_rate * most,",
         "stump_rate=p.stump_rate,",
         (LEADER_USERS, "daemon/budget/charges/test_leader.py"),
+    ),
+    Mutant(
+        "the examples of a trial learned from as well",
+        "learners/leader/working.py",
+        "self._count(self._right(first, last))\n            return",
+        "self._count(self._right(first, last))",
+        (f"{LEADER_LAW}::test_pure_draws_are_beside_the_rest_and_within_what_that_converts_to",),
+    ),
+    Mutant(
+        "the best candidate of a trial taken, without chance",
+        "learners/leader/learner.py",
+        "mechanism.sample(scores, noise.words(address, mechanism.WORDS))",
+        "int(scores.argmax())",
+        (f"{LEADER_LAW}::test_a_candidate_is_drawn_by_chance_and_a_better_one_more_often",),
+    ),
+    Mutant(
+        "right answers of a trial counted twice",
+        "learners/leader/judging.py",
+        "(np.append(sums, -never) - never) // 2",
+        "np.append(sums, -never) - never",
+        (
+            f"{LEADER}/test_judging.py",
+            f"{LEADER_LAW}::test_pure_draws_are_beside_the_rest_and_within_what_that_converts_to",
+        ),
+    ),
+    Mutant(
+        "pure draws dearer than what the rest of a season converts to",
+        "budget/events.py",
+        "if 2 * self.stump_rate > epsilon_of_gaussian",
+        "if self.stump_rate > epsilon_of_gaussian",
+        ("daemon/budget/test_events.py",),
+    ),
+    Mutant(
+        "draws that are beside the rest of a season charged to a stream that has more",
+        "budget/prices.py",
+        "if (caps.rho, caps.gaussian) == (own.rho, own.gaussian)",
+        "if caps.rho == own.rho",
+        ("daemon/budget/test_charges.py",),
+    ),
+    Mutant(
+        "draws that are beside the rest of a season forgotten for other accountants",
+        "budget/prices.py",
+        "event = replace(event, conversion_delta=Fraction(0))",
+        "event = replace(event, conversion_delta=event.conversion_delta)",
+        ("daemon/budget/test_events.py",),
     ),
 )
 

@@ -394,6 +394,7 @@ COMPARED = replace(
     WARM, cosines=6, average_batches=3, publish_every=2, stump_batches=2, stump_rate=Fraction(1, 3),
     stump_points=100, stump_fade=4, judging_scale=10**9, judging_first=1, judging_last=2,
 )  # fmt: skip
+TRIED = replace(COMPARED, trial_after=5, trial_batches=2, judging_return=1)
 SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
     "scorecard": ("scorecard", COLD),
     "scorecard warm": ("scorecard", WARM),
@@ -409,6 +410,17 @@ SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
         replace(COMPARED, damping=Fraction(4, 5), falling_after=3, drift_batches=2, drift_lead=1),
     ),
     "scorecard exact": ("scorecard", replace(COMPARED, accounting="gaussian")),
+    "scorecard tried": ("scorecard", TRIED),
+    "scorecard pure": (
+        "scorecard",
+        replace(
+            TRIED,
+            damping=Fraction(4, 5),
+            accounting="gaussian",
+            conversion_delta=Fraction(1, 100),
+            stump_rate=Fraction(1, 100),
+        ),
+    ),
 }
 # A name ends with c.
 SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {

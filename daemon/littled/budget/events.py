@@ -17,6 +17,8 @@ from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
 from littled.budget import predictions
+from littled.budget.conversion import epsilon_of_gaussian
+from littled.budget.normal import PI_UPPER
 from littled.budget.rounding import exp_upper, round_up
 
 Accounting = Literal["pure", "zcdp"]
@@ -291,6 +293,10 @@ class ScorecardSeason(PrivacyEvent):
     examples, with bounded range 2 `stump_rate`. It costs
     max(stump_rate^2, (max(warmup + moments, rest) + judging) / variance) / 2 in zCDP; or the same
     with stump_rate^2 pi / 2 for stump_rate^2 as mu^2 / 2 of GDP, as `accounting` says.
+
+    With a `conversion_delta` above 0 what is drawn is pure 2 `stump_rate` instead, and has to be
+    within the epsilon that all other parts have at this delta. The season costs as much as these,
+    if nothing else that its stream is charged has a rho or is GDP (`not_alone`).
     """
 
     name: ClassVar[str] = "scorecard_season"
@@ -301,12 +307,32 @@ class ScorecardSeason(PrivacyEvent):
     judging: int = 0
     stump_rate: Fraction = Fraction(0)
     accounting: NoiseAccounting = "zcdp"
+    conversion_delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        """Also ValueError without noise."""
+        """Also ValueError without noise, and for draws that cost more than the rest converts to."""
         PrivacyEvent.__post_init__(self)
         if not self.variance:
             raise ValueError(f"variance of {self.name} must be above 0")
+        if not self.conversion_delta:
+            return
+        if self.accounting != "gaussian" or self.conversion_delta >= 1:
+            raise ValueError(f"conversion_delta of {self.name} is below 1, and for GDP only")
+        if 2 * self.stump_rate > epsilon_of_gaussian(self.rows, self.conversion_delta):
+            raise ValueError(f"stump_rate of {self.name} is above what its rows convert to")
+
+    @property
+    def rows(self) -> Fraction:
+        """What all that is not drawn costs, in zCDP, or as mu^2 / 2 of GDP; rounded up."""
+        most = max(self.warmup + self.moments, self.rest) + self.judging
+        return round_up(Fraction(most, 2 * self.variance))
+
+    @property
+    def drawn(self) -> Fraction:
+        """The same of what is drawn: of bounded range r = 2 stump_rate, (r sqrt(2 pi) / 4)-GDP."""
+        squared = self.stump_rate**2
+        gaussian = self.accounting == "gaussian"
+        return round_up(squared * PI_UPPER / 4 if gaussian else squared / 2)
 
 
 @dataclass(frozen=True, slots=True)

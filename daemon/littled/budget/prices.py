@@ -7,6 +7,7 @@ guessed.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -37,7 +38,6 @@ from littled.budget.events import (
     TallySeason,
     TriggerSeason,
 )
-from littled.budget.normal import PI_UPPER
 from littled.budget.price import Price
 from littled.budget.rounding import exp_upper, ln_lower, ln_upper, round_up
 
@@ -127,13 +127,27 @@ def _tally_season(event: TallySeason) -> Price:
 
 @_prices(ScorecardSeason)
 def _scorecard_season(event: ScorecardSeason) -> Price:
-    most = max(event.warmup + event.moments, event.rest) + event.judging
-    rows = Fraction(most, 2 * event.variance)
+    amount = event.rows if event.conversion_delta else max(event.rows, event.drawn)
     if event.accounting == "zcdp":
-        return Price(Fraction(0), round_up(max(rows, event.stump_rate**2 / 2)), Fraction(0))
-    # a draw of bounded range r = 2 stump_rate is (r sqrt(2 pi) / 4)-GDP
-    drawn = event.stump_rate**2 * PI_UPPER / 4
-    return Price(Fraction(0), Fraction(0), Fraction(0), round_up(max(rows, drawn)))
+        return Price(Fraction(0), amount, Fraction(0))
+    return Price(Fraction(0), Fraction(0), Fraction(0), amount)
+
+
+def not_alone(event: PrivacyEvent, caps: Price, delta_z: Fraction) -> str | None:
+    """Why a stream with these caps may not be charged for an event; None if it may, as is usual.
+
+    An event with a `conversion_delta` needs all there is of rho and GDP for itself, and the delta
+    by which these are converted (PRIVACY.md, "Parts side by side"). `delta_z`: of the stream.
+    """
+    if not isinstance(event, ScorecardSeason) or not event.conversion_delta:
+        return None
+    own = price(event)
+    if (caps.rho, caps.gaussian) == (own.rho, own.gaussian) and delta_z == event.conversion_delta:
+        return None
+    return (
+        f"{event.name} has a conversion_delta, and its stream has a rho, more that is GDP, or "
+        "another delta for the conversion"
+    )
 
 
 @_prices(CountsSeason)
@@ -234,6 +248,16 @@ def price(event: PrivacyEvent) -> Price:
     if pricing is None:
         raise UnsupportedEvent(f"no price is known for the privacy event {type(event).__name__}")
     return pricing(event)
+
+
+def composable_price(event: PrivacyEvent) -> Price:
+    """What the event costs beside any other, of any stream: never less than `price`.
+
+    More for one that `not_alone` speaks of, whose price is for its stream's caps only.
+    """
+    if isinstance(event, ScorecardSeason) and event.conversion_delta:
+        event = replace(event, conversion_delta=Fraction(0))
+    return price(event)
 
 
 def priced_events() -> dict[str, type[PrivacyEvent]]:

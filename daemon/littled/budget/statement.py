@@ -25,9 +25,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from littled.budget.codec import event_from_dict
 from littled.budget.ledger import LedgerEntry
 from littled.budget.normal import root_upper
 from littled.budget.price import Price
+from littled.budget.prices import composable_price
 from littled.budget.spending import epsilon_of
 
 Form = Literal["json", "dp_accounting", "opendp"]
@@ -45,6 +47,11 @@ class Charge:
     event: Mapping[str, Any]
     price: Price
     count: int
+
+    @property
+    def composable(self) -> Price:
+        """The price as other accountants may add it to any others."""
+        return composable_price(event_from_dict(self.event))
 
     def to_dict(self) -> Facts:
         """JSON-able, amounts as exact "numerator/denominator"."""
@@ -133,7 +140,7 @@ def _composed(charges: Iterable[Charge]) -> Facts:
     parts = [
         {"class_name": "SelfComposedDpEvent", "event": event, "count": each.count}
         for each in charges
-        for event in _dp_events(each.price)
+        for event in _dp_events(each.composable)
     ]
     return {"class_name": "ComposedDpEvent", "events": parts}
 
@@ -152,7 +159,7 @@ def _dp_events(price: Price) -> list[Facts]:
 
 def _measurements(charge: Charge) -> list[Facts]:
     """Measures by name with their distances: pure, zero-concentrated, or both for one with both."""
-    price, rows = charge.price, []
+    price, rows = charge.composable, []
     concentrated = price.rho + price.gaussian
     if price.epsilon_pure or not concentrated:
         rows.append(("max_divergence", price.epsilon_pure))

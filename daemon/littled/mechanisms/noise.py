@@ -51,6 +51,7 @@ Purpose = Literal[
     "quality",
     "scorecard-stump",
     "scorecard-judging",
+    "scorecard-trial",
     "predict",  # the place of a question, from which nothing is drawn itself
     "predict/subset",
     "predict/select",

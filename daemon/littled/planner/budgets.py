@@ -158,6 +158,11 @@ class Budget:
         return self.delta * share / self.share
 
     @property
+    def conversion_delta(self) -> Fraction:
+        """What of the stream's delta is for the conversion."""
+        return self.delta * self._conversion
+
+    @property
     def _conversion(self) -> Fraction:
         """The conversion's share of delta."""
         return GAUSSIAN_SHARE if self.gaussian else DELTA_Z_SHARE
@@ -167,7 +172,7 @@ class Budget:
         """A learner's part of rho, or of mu^2 / 2, when all triggers are paid for."""
         left = self.learning - (self.share - self.untriggered) * self._trigger_price
         largest = gaussian_of_epsilon if self.gaussian else rho_of_epsilon
-        return largest(left, self.delta * self._conversion) / self.share
+        return largest(left, self.conversion_delta) / self.share
 
 
 def rate_below(value: float | Fraction) -> Fraction:

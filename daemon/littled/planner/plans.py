@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from littled.budget.price import Price
-from littled.budget.prices import price
+from littled.budget.prices import not_alone, price
 from littled.budget.rounding import to_text
 from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.hypothesis import HypothesisClass
@@ -169,6 +169,14 @@ class StreamPlan:
     plans: tuple[Plan[Any], ...]
     unit: Unit = EXAMPLE
     schema: TableSchema | None = None
+
+    def __post_init__(self) -> None:
+        """ValueError for a learner that needs caps of its own, and does not have them."""
+        for plan in self.publishing:
+            for event in plan.running(self.stream).season_events():
+                problem = not_alone(event, self.caps, self.delta_z)
+                if problem is not None:
+                    raise ValueError(f"learner {plan.name}: {problem}")
 
     @property
     def publishing(self) -> tuple[PublishingPlan[Any], ...]:

@@ -420,7 +420,7 @@ def _ledger(
     derived = rederive(entries, promise.caps, horizon=promise.horizon, epsilon=promise.epsilon)
     findings += [f"{stream}: {problem}" for problem in derived]
     learners = plan.get("learners", {})
-    findings += _unplanned(stream, learners, entries, promise.caps)
+    findings += _unplanned(stream, learners, entries, promise)
     findings += _unclosed(stream, promise, entries, journal)
     for entry in entries:
         where = f"ledger entry {entry.number} of {stream}"
@@ -472,7 +472,7 @@ def _restored(journal: _Journal, entries: list[LedgerEntry]) -> Iterator[Restore
 
 
 def _unplanned(
-    stream: str, learners: dict[str, Any], entries: list[LedgerEntry], caps: Price
+    stream: str, learners: dict[str, Any], entries: list[LedgerEntry], promise: "_Promise"
 ) -> list[str]:
     """What was charged otherwise than the plan says: selections that nothing has paid for, say.
 
@@ -484,7 +484,8 @@ def _unplanned(
         charges = {name: Charges.of(learner) for name, learner in learners.items()}
     except ChargesUnknown as error:
         raise StoreDamaged(f"the plan of {stream} is no plan: {error}") from error
-    return [f"{stream}: {problem}" for problem in wrong_charges(entries, charges, caps)]
+    problems = wrong_charges(entries, charges, promise.caps, promise.delta_z)
+    return [f"{stream}: {problem}" for problem in problems]
 
 
 def _releases(

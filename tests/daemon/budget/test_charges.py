@@ -95,7 +95,7 @@ def charge(number: int, event: PrivacyEvent, learner: str = "late", season: int 
 
 
 def problems(stream: StreamPlan, entries: list[LedgerEntry]) -> list[str]:
-    return wrong_charges(entries, charges_of(stream), stream.caps)
+    return wrong_charges(entries, charges_of(stream), stream.caps, stream.delta_z)
 
 
 # Every way of selection, with the adversaries and the noise that change what is charged.
@@ -337,7 +337,8 @@ def test_stage_tests_and_precision_are_held_to_the_caps() -> None:
     charges = {"late": Charges.of(online(PARAMETERS.to_dict()))}
 
     def found(events: list[PrivacyEvent]) -> list[str]:
-        return wrong_charges([charge(n, each) for n, each in enumerate(events)], charges, caps)
+        booked = [charge(n, each) for n, each in enumerate(events)]
+        return wrong_charges(booked, charges, caps, Fraction(0))
 
     assert sum(isinstance(each, StageTest) for each in events) == table.littlestone_dimension + 1
     assert found([*events, learner.call_event()]) == []

@@ -85,11 +85,12 @@ def test_what_is_charged_is_derived_from_the_stored_plan_alone(kind: str) -> Non
     stored = stream.to_dict()["learners"]
     charges = {name: Charges.of(learner) for name, learner in stored.items()}
     booked = entries(stream)
-    assert wrong_charges(booked, charges, stream.caps) == []
+    assert wrong_charges(booked, charges, stream.caps, stream.delta_z) == []
     # a charge that is left out, or another one, is found
-    assert wrong_charges(booked[1:], charges, stream.caps)
+    assert wrong_charges(booked[1:], charges, stream.caps, stream.delta_z)
     del stored["l"]["parameters"]["quality"]
-    assert wrong_charges(booked, {"l": Charges.of(stored["l"])}, stream.caps)
+    alone = {"l": Charges.of(stored["l"])}
+    assert wrong_charges(booked, alone, stream.caps, stream.delta_z)
 
 
 @pytest.mark.parametrize("kind", KINDS)

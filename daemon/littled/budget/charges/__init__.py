@@ -21,7 +21,7 @@ from littled.budget.codec import event_from_dict
 from littled.budget.events import MistakeCounts, PrecisionLoss, PrivacyEvent
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
-from littled.budget.prices import UnsupportedEvent, price
+from littled.budget.prices import UnsupportedEvent, not_alone, price
 from littled.budget.rounding import from_text
 from littled.kinds import UnknownKind, kind_of, load
 
@@ -164,7 +164,10 @@ def _derivation(learner: Mapping[str, Any]) -> KindCharges:
 
 
 def wrong_charges(
-    entries: Iterable[LedgerEntry], learners: Mapping[str, Charges], caps: Price
+    entries: Iterable[LedgerEntry],
+    learners: Mapping[str, Charges],
+    caps: Price,
+    delta_z: Fraction,
 ) -> list[str]:
     """What a stream's ledger charges otherwise than planned, one sentence each.
 
@@ -172,13 +175,18 @@ def wrong_charges(
     (`rederive` looks at these), are passed over. Every season that has
     entries must begin, for each learner, with the events that open it; after these come at most as
     many calls as planned, and no other event. What opens a season and all its calls must sum to
-    `caps`.
+    `caps`. `delta_z`: by which the stream's caps are converted.
     """
     seasons: dict[int, dict[str, list[LedgerEntry]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         if entry.window is None and entry.learner is not None and entry.learner in learners:
             seasons[entry.season][entry.learner].append(entry)
-    problems = []
+    problems = [
+        f"learner {name}: {problem}"
+        for name, charges in learners.items()
+        for event in charges.trigger
+        if (problem := not_alone(event, caps, delta_z)) is not None
+    ]
     for season, charged in sorted(seasons.items()):
         planned: Price | None = Price.zero()
         for name, charges in learners.items():

@@ -51,6 +51,10 @@ class LeaderCharges:
             "drift_batches",
             "drift_lead",
             "accounting",
+            "trial_after",
+            "trial_batches",
+            "judging_return",
+            "conversion_delta",
         ]
     )
 
@@ -64,6 +68,7 @@ class LeaderCharges:
             raise ValueError("user_examples_max")
         apart, batches = (2 * EXAMPLE_LENGTH * (most or 1)) ** 2, horizon // batch
         rest = batches - warmup - _later(parameters, "stump_batches")
+        rest -= _later(parameters, "trial_batches")
         judging = _later(parameters, "judging_scale") * (most or 1)
         season = ScorecardSeason(
             warmup=apart * _squares(warmup, decay, _count(parameters, "warmup_scale", 0)),
@@ -73,7 +78,10 @@ class LeaderCharges:
             judging=CANDIDATES * (2 * judging) ** 2,
             stump_rate=from_text(parameters.get("stump_rate", "0/1")) * (most or 1),
             accounting=parameters.get("accounting", "zcdp"),
+            conversion_delta=from_text(parameters.get("conversion_delta", "0/1")),
         )
+        if most is not None and season.conversion_delta:
+            raise ValueError("conversion_delta")
         every = _later(parameters, "publish_every") or max(1, -(-batches // 4096))
         # of the distance from normal noise, Lemma N, at least that of one value a row
         rows = (warmup + rest) * (season.accounting == "gaussian")

@@ -2,7 +2,8 @@
 
 Candidates are public before the examples that judge them. At the end of each public period the
 learner releases, with noise, how much more often each was right than wrong in it; all that is here
-follows from these numbers (PRIVACY.md, section 16).
+follows from these numbers, and from the draw of a trial, where there was one (PRIVACY.md, section
+16).
 """
 
 import math
@@ -10,6 +11,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+import numpy as np
+
+from littled.classes.capabilities import Integers
 from littled.learners.leader.parameters import NOISE_VARIANCE
 
 # A period counts three quarters as much once the next one has ended, so that changes are followed.
@@ -31,6 +35,16 @@ class Candidate(IntEnum):
     ALWAYS = 3
 
 
+def candidate_scores(sums: Integers) -> Integers:
+    """Right answers of each candidate less those of "never": int64 (candidates,).
+
+    sums: how much more often each that is counted was right than wrong. An example changes each
+    number of right answers by 1 at the most, and all by the same number of "never".
+    """
+    never = sums[Candidate.NEVER]
+    return (np.append(sums, -never) - never) // 2
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What was released of all periods of a season, and the choice. Public.
@@ -45,10 +59,14 @@ class Judgement:
     examples: int = 0
     choice: Candidate = Candidate.SCORECARD
 
-    def after(self, released: tuple[int, ...], examples: int, lead: int = 1) -> "Judgement":
+    def after(
+        self, released: tuple[int, ...], examples: int, lead: int = 1, halves: int = 0
+    ) -> "Judgement":
         """The judgement after one more period's numbers; `examples` is what all right would be.
 
         lead: by how many standard deviations of a lead a scorecard has to be behind, to be left.
+        halves: by how many halves of one it has to be ahead, to be taken again; another candidate
+        is then left for a third one that leads by two halves.
         """
         faded = [number * _FADE_ABOVE // _FADE_BELOW for number in self.standing]
         standing = tuple(old + new for old, new in zip(faded, released, strict=True))
@@ -57,11 +75,15 @@ class Judgement:
         scorecard, stump, never = standing
         others = {Candidate.STUMP: stump, Candidate.NEVER: never, Candidate.ALWAYS: -never}
         best = max(others, key=others.__getitem__)
+        stands = halves if self.choice in (Candidate.NEVER, Candidate.ALWAYS) else 0
+        if stands:
+            stays = others[best] - others[self.choice] <= math.isqrt(2 * variance)
+            best = self.choice if stays else best
         # one right answer more is one wrong answer less, so that it counts twice
         needed = 2 * examples // _LEAD_SHARE
         if self.choice is Candidate.SCORECARD:
             needed += math.isqrt(2 * variance * lead * lead)
         else:
-            needed //= 2
+            needed = needed // 2 - math.isqrt(variance * stands * stands // 2)
         choice = best if others[best] - scorecard > needed else Candidate.SCORECARD
         return Judgement(standing, variance, examples, choice)

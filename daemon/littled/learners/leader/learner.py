@@ -50,7 +50,7 @@ from littled.learners.contract import (
 from littled.learners.leader.columns import Columns
 from littled.learners.leader.drift import is_longer_than_noise, recent_noise
 from littled.learners.leader.features import SCORE_BITS, WEIGHT_BITS, FeatureMap
-from littled.learners.leader.judging import COUNTED, Candidate, Judgement
+from littled.learners.leader.judging import COUNTED, Candidate, Judgement, candidate_scores
 from littled.learners.leader.parameters import (
     LENGTH_MAX,
     POINTS,
@@ -89,6 +89,9 @@ PUBLISHED_AT_ONCE, PUBLISHED_LATER = 8, 4096
 # A stump is drawn at a quarter of its batches, and at their end. The one that was drawn first
 # weighs exp(4) times as much then as another one that is as good.
 STAGES, STANDING = 4, 4
+# In a trial the scorecard weighs exp(1) times as much as another candidate that is as good: it goes
+# on learning.
+TRIAL_STANDING = 1
 # Rows less their mean are not stretched to more than a tenth of the usual squared length.
 _LEAST_SHARE: Final = 10
 USUAL_LENGTH: Final = AdditiveRules.USUAL_LENGTH
@@ -141,6 +144,8 @@ class LeaderLearner:
         if p.stump_batches:
             drawn = ExponentialMechanism(p.stump_rate).total_variation(len(self.stumps.drawn))
             found += len(self.stages) * drawn
+        if p.trial_batches:
+            found += ExponentialMechanism(p.stump_rate).total_variation(len(Candidate))
         return min(Fraction(1), found)
 
     # -- the state machine -------------------------------------------------------------------
@@ -342,6 +347,17 @@ class LeaderLearner:
         words = noise.words(address, ExponentialMechanism.WORDS)
         mechanism = ExponentialMechanism(p.stump_rate)
         return int(drawn[mechanism.sample(self.stumps.scores(sums) + offset, words)])
+
+    def draw_candidate(self, sums: Integers, noise: NoiseSource, place: Place) -> Candidate:
+        """The candidate that is drawn from a trial's examples.
+
+        sums: how much more often each that is counted was right than wrong.
+        """
+        mechanism = ExponentialMechanism(self.parameters.stump_rate)
+        scores = candidate_scores(sums)
+        scores[Candidate.SCORECARD] += math.ceil(TRIAL_STANDING / self.parameters.stump_rate)
+        address = Address(place.chain_head, self.name, "scorecard-trial", place.position)
+        return Candidate(mechanism.sample(scores, noise.words(address, mechanism.WORDS)))
 
     def base_score(self, base: Base, batches: int) -> int:
         """What is left of a base's score after so many batches of a season, in 2^-16 log odds."""
@@ -550,6 +566,7 @@ def season_event(p: LeaderParameters) -> ScorecardSeason:
         judging=COUNTED * (2 * p.judging_scale * most) ** 2,
         stump_rate=p.stump_rate * most,
         accounting=p.accounting,
+        conversion_delta=p.conversion_delta,
     )
 
 

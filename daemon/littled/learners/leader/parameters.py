@@ -41,12 +41,16 @@ RATE_BITS = 14
 POINTS = 100
 STUMP_POINTS_MAX, LEAST_CHANGE_MAX = 1 << 10, 1 << 10
 
-_FRACTIONS = ("epsilon", "decay", "learning_rate", "stump_rate", "damping", "short_share")
+_FRACTIONS = (
+    *("epsilon", "decay", "learning_rate", "stump_rate", "damping", "short_share"),
+    "conversion_delta",
+)
 _INTEGERS = (
     *("horizon", "batch_examples", "warmup", "warmup_scale", "moments_scale", "scale"),
     *("cosines", "average_batches", "publish_every", "stump_batches", "stump_points", "stump_fade"),
     *("judging_scale", "judging_first", "judging_last", "least_change", "judging_lead"),
     *("falling_after", "drift_batches", "drift_lead"),
+    *("trial_after", "trial_batches", "judging_return"),
 )
 # What later versions added: not stored where it has its default, so that plans stay as they were.
 _LATER = (
@@ -55,6 +59,7 @@ _LATER = (
     *("judging_scale", "judging_first", "judging_last", "least_change"),
     *("damping", "judging_lead", "short_share"),
     *("falling_after", "drift_batches", "drift_lead", "accounting"),
+    *("trial_after", "trial_batches", "judging_return", "conversion_delta"),
 )
 
 
@@ -64,7 +69,8 @@ class LeaderParameters:
 
     Privacy-critical (they set prices): all but `learning_rate`, `columns_max`, `monotone`,
     `average_batches`, `publish_every`, `stump_points`, `stump_fade`, `least_change`,
-    `judging_lead`, `short_share`, `falling_after`, `drift_batches` and `drift_lead`.
+    `judging_lead`, `judging_return`, `short_share`, `falling_after`, `drift_batches` and
+    `drift_lead`.
 
     - `epsilon`: what is promised for all that is released about an example; finite precision is
       charged for it.
@@ -102,6 +108,14 @@ class LeaderParameters:
     - `least_change`: a scorecard is published again when rows score differently by so many points,
       as a root mean square over rows whose buckets are all as likely; 0 for any change.
     - `accounting`: whether the price of a season is booked as zCDP or, exactly, as GDP.
+    - `trial_batches`: batches that say by a draw at rate `stump_rate` what is published next: the
+      scorecard, the stump, "never" or "always"; they come after `trial_after` batches of a season,
+      nothing else is learned from them, and until then a first season publishes its stump. 0 for
+      none.
+    - `judging_return`: a scorecard that was left is taken again when it leads by so many halves of
+      a standard deviation of a lead; 0 as soon as it is not behind.
+    - `conversion_delta`: above 0 draws are pure, and a season costs what the rest of it costs, by
+      the epsilon that this has at this delta; 0 where draws are booked with the rest.
 
     ValueError, one sentence, for values and combinations that no learner can have.
     """
@@ -136,6 +150,10 @@ class LeaderParameters:
     drift_batches: int = 0
     drift_lead: int = 0
     accounting: NoiseAccounting = "zcdp"
+    trial_after: int = 0
+    trial_batches: int = 0
+    judging_return: int = 0
+    conversion_delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
@@ -145,8 +163,13 @@ class LeaderParameters:
 
     @property
     def batches(self) -> int:
-        """Batches after the warm-up; what is left over at the season's end is in none."""
-        return self.all_batches - self.stump_batches - self.warmup
+        """Batches after the warm-up that are learned from; what is left over is in none."""
+        return self.all_batches - self.stump_batches - self.warmup - self.trial_batches
+
+    @property
+    def trial_end(self) -> int:
+        """Batches of a season that are done when its trial ends."""
+        return self.trial_after + self.trial_batches
 
     @property
     def all_batches(self) -> int:
@@ -155,8 +178,8 @@ class LeaderParameters:
 
     @property
     def unjudged(self) -> int:
-        """Batches before the first period, in which scorecards are only beginning."""
-        return self.stump_batches + self.judging_first
+        """Batches before the first period, in which scorecards are only beginning, or on trial."""
+        return self.trial_end if self.trial_batches else self.stump_batches + self.judging_first
 
     @property
     def periods(self) -> tuple[int, ...]:
@@ -329,13 +352,34 @@ def _wrong_portfolio(p: LeaderParameters) -> Iterator[str]:
         yield "a stump needs stump_batches and a stump_rate above 0, and neither without the other"
     if p.stump_points > STUMP_POINTS_MAX or bool(p.stump_points) != bool(p.stump_fade):
         yield f"stump_points must be from 0 to {STUMP_POINTS_MAX}, and need stump_fade"
-    if not 1 <= p.judging_lead <= JUDGING_LEAD_MAX:
-        yield f"judging_lead must be from 1 to {JUDGING_LEAD_MAX}"
+    if not 1 <= p.judging_lead <= JUDGING_LEAD_MAX or p.judging_return > JUDGING_LEAD_MAX:
+        yield f"judging_lead must be from 1 to {JUDGING_LEAD_MAX}, judging_return at most as much"
     if p.least_change > LEAST_CHANGE_MAX:
         yield f"least_change must be from 0 to {LEAST_CHANGE_MAX}"
     if bool(p.judging_scale) != (0 < p.judging_first <= p.judging_last):
         yield "judging needs judging_scale, and judging_first from 1 to judging_last"
     if (p.stump_batches or p.judging_scale or p.least_change) and not p.publish_every:
         yield "a stump, judging and least_change need publish_every"
+    yield from _wrong_trial(p)
     if p.judging_scale * p.judging_last * p.batch_examples >= 1 << 62:
         yield "periods this long have counts that would not fit into 64 bits"
+
+
+def _wrong_trial(p: LeaderParameters) -> Iterator[str]:
+    """What a trial, and draws that are booked as pure, may not be."""
+    if p.trial_batches and (
+        not p.stump_batches
+        or p.trial_after < p.stump_batches + p.warmup
+        or p.trial_end > p.all_batches
+    ):
+        yield (
+            "a trial needs a stump, and comes after it and the warm-up and before the season's end"
+        )
+    if p.trial_after and not p.trial_batches:
+        yield "trial_after needs trial_batches"
+    if p.conversion_delta and (not p.stump_rate or p.accounting != "gaussian"):
+        yield "conversion_delta needs a stump, and accounting gaussian"
+    if not 0 <= p.conversion_delta < 1:
+        yield "conversion_delta must be from 0 to below 1"
+    if p.user_examples_max is not None and (p.trial_batches or p.conversion_delta):
+        yield "where users are protected, there is neither a trial nor a conversion_delta"

@@ -64,7 +64,8 @@ class LeaderState:
     `moments` are those of the warm-up so far. `card` is the scorecard of the last public time, and
     `judgement` what is published of it, the `stump`, and rules that are always the same; `judged`
     are the counts of the period so far. `cell_sums`: of each cell how many more ones than zeros
-    the stage of a stump had so far.
+    the stage of a stump had so far; in a trial, of each candidate how much more often it was right
+    than wrong.
     """
 
     rule: Rule

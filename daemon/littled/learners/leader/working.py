@@ -55,6 +55,9 @@ class Core(Protocol):
     def draw(self, sums: Integers, standing: int, noise: NoiseSource, place: Place) -> int:
         """The number of the stump that is drawn from a stage's examples."""
 
+    def draw_candidate(self, sums: Integers, noise: NoiseSource, place: Place) -> Candidate:
+        """The candidate that is drawn from a trial's examples."""
+
     def kept(self, *, warming: bool) -> int | None:
         """So many columns of a sequence are kept; None for all."""
 
@@ -108,8 +111,10 @@ class Working:
         """Add the examples first..last-1, all of one batch, to its sums."""
         if self.batches < self.learner.parameters.stump_batches:
             signs = self._signs(self.event.y[first:last], first, last)
-            added = self.learner.stumps.sums(self.cells[:, first:last], signs)
-            self.cell_sums = added if self.cell_sums is None else self.cell_sums + added
+            self._count(self.learner.stumps.sums(self.cells[:, first:last], signs))
+            return
+        if self._in_trial:
+            self._count(self._right(first, last))
             return
         cells, y = self.cells[:, first:last], self.event.y[first:last]
         p = self.learner.parameters
@@ -124,6 +129,16 @@ class Working:
         if self.moments is not None:
             moments = self._example.moments(cells[:, self.admitted[first:last]])
             self.moments = self.moments + moments
+
+    def _count(self, sums: Integers) -> None:
+        """Add to what a stump, or a candidate, will be drawn from."""
+        self.cell_sums = sums if self.cell_sums is None else self.cell_sums + sums
+
+    @property
+    def _in_trial(self) -> bool:
+        """Whether the batch is one of the trial."""
+        p = self.learner.parameters
+        return p.trial_after <= self.batches < p.trial_end
 
     def _signs(self, ones: NDArray[Any], first: int, last: int) -> Integers:
         """1 and -1 for true and false, and 0 for an example that is not learned from."""
@@ -149,6 +164,9 @@ class Working:
         if self.batches < p.stump_batches:
             self._end_stage(place)
             return
+        if self._in_trial:
+            self._end_of_trial(place)
+            return
         self._finish_row(place)
         if self.judged is not None and self.batches in self.learner.period_ends:
             counts = self.learner.release(
@@ -156,7 +174,10 @@ class Working:
             )
             examples = self.learner.period_ends[self.batches] * p.batch_examples
             self.judgement = self.judgement.after(
-                tuple(counts.tolist()), p.judging_scale * examples, p.judging_lead
+                tuple(counts.tolist()),
+                p.judging_scale * examples,
+                p.judging_lead,
+                p.judging_return,
             )
             self.judged = np.zeros_like(self.judged)
 
@@ -170,6 +191,8 @@ class Working:
         released = learner.release(row, self.source, place, "scorecard")
         heard = sequence.released.plus(released >> p.dropped_bits, kept)
         batches = self.batches + 1 - p.stump_batches - (0 if warming else p.warmup)
+        if self.batches >= p.trial_end:
+            batches -= p.trial_batches
         self.sequence = replace(learner.following(sequence, heard, batches), summed=summed)
         self.partial = np.zeros_like(self.partial)
         self.weights = learner.after(self.sequence, batches, warming=warming)
@@ -201,9 +224,18 @@ class Working:
         if self.batches == p.stump_batches:
             if not self._state.season:
                 score = (p.stump_points << SCORE_BITS) // POINTS
-                self.base, self.judgement = Base(self.stump, score), Judgement()
+                self.base = Base(self.stump, score)
+                if not p.trial_batches:
+                    self.judgement = Judgement()
             if p.judging_scale:
                 self.judged = np.zeros(COUNTED, dtype=np.int64)
+
+    def _end_of_trial(self, place: Place) -> None:
+        """A batch of the trial; at the end of the last one a candidate is drawn, and published."""
+        self.batches += 1
+        if self.batches == self.learner.parameters.trial_end and self.cell_sums is not None:
+            drawn = self.learner.draw_candidate(self.cell_sums, self.source, place)
+            self.judgement, self.cell_sums = Judgement(choice=drawn), None
 
     def result(self) -> LeaderState:
         """The state after what was added and finished."""

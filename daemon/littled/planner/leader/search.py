@@ -16,10 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from littled.budget.conversion import epsilon_of_gaussian
 from littled.budget.normal import PI_UPPER
 from littled.classes.capabilities import AdditiveRules, needed
 from littled.learners.leader import LeaderParameters
 from littled.learners.leader.judging import COUNTED
+from littled.learners.leader.learner import season_event
 from littled.learners.leader.parameters import (
     BATCH_MAX,
     DAMPED_BATCHES_MAX,
@@ -69,6 +71,13 @@ WARMUP_PRECISION, WARMUP_SHARE, WARMUP_NOISE = 5.0, 10, 0.7
 # 80th of a season is enough for such a draw, a scorecard has as soon learned more.
 STUMP_LOSS, STUMP_SHARE, STUMP_POINTS, STUMP_FADE = 16, 10, 100, 20
 STUMP_LEAST = 80
+# Where draws are pure, they are more than twice as sharp. A stump has a twelfth of a season, or so
+# many examples over the rate, and fades sooner. The trial behind it has as many as tell shares of
+# right answers apart by about a hundredth.
+PURE_SHARE, PURE_EXAMPLES, PURE_FADE = 12, 400, 8
+TRIAL_AFTER, TRIAL_SHARE, TRIAL_EXAMPLES = Fraction(2, 25), 25, 150
+# After a trial a scorecard is taken again when it leads by half a deviation.
+TRIAL_RETURN = 1
 # Periods of judging, in parts of a season, and the noise in a lead that is wanted, in parts of the
 # longest; within limits of the budget's share.
 PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 32, 8, 0.007
@@ -213,17 +222,24 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
     drawn = own * float(2 / PI_UPPER) if budget.gaussian else own
     stump, stump_rate = _stump(rules, n, drawn, batch)
     warmup = _warmup(rules.features(cosines).dimensions, n, rows, batch)
-    batches = n // batch - stump - warmup
+    trial, trial_after = 0, 0
+    pure = _pure_rate(budget) if stump else Fraction(0)
+    if pure:
+        stump = _part(n, batch, PURE_SHARE, PURE_EXAMPLES / pure)
+        trial = _part(n, batch, TRIAL_SHARE, TRIAL_EXAMPLES / pure)
+        trial_after = max(stump + warmup, round(TRIAL_AFTER * n / batch))
+    batches = n // batch - stump - warmup - trial
     damping = Fraction(1, max(DAMPED_MIN, min(DAMPED_MAX, n // batch // DAMPED_OVER)))
     falling = decay * (1 - damping)
     scale = scale_of(batches, falling, rows)
     warmup_scale = scale_of(warmup, falling, rows / 2) if warmup else 0
     if min(scale, warmup_scale or scale) < SCALE_MIN:
         return None
-    first = max(1, batches // PERIOD_FIRST)
+    last = int(_period(n, own, share)) // batch
+    first = max(1, last if trial else batches // PERIOD_FIRST)
     moments = _multiple(rows / 2, 5 * AdditiveRules.USUAL_LENGTH * AdditiveRules.USUAL_LENGTH)
     try:
-        return LeaderParameters(
+        found = LeaderParameters(
             epsilon=budget.epsilon,
             horizon=n,
             batch_examples=batch,
@@ -240,10 +256,10 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             stump_batches=stump,
             stump_rate=stump_rate,
             stump_points=STUMP_POINTS if stump else 0,
-            stump_fade=STUMP_FADE * stump,
+            stump_fade=(PURE_FADE if pure else STUMP_FADE) * stump,
             judging_scale=_multiple(own * share, COUNTED * 4),
             judging_first=first,
-            judging_last=max(first, int(_period(n, own, share)) // batch),
+            judging_last=max(first, last),
             least_change=LEAST_CHANGE,
             damping=damping,
             short_share=SHORT_SHARE,
@@ -252,7 +268,11 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             drift_batches=DRIFT_BATCHES if falls else 0,
             drift_lead=DRIFT_LEAD if falls else 0,
             accounting="gaussian" if budget.gaussian else "zcdp",
+            trial_after=trial_after,
+            trial_batches=trial,
+            judging_return=TRIAL_RETURN if trial else 0,
         )
+        return _with_pure_draws(found, budget.conversion_delta) if pure else found
     except ValueError:  # a season so long that sums would not fit into 64 bits
         return None
 
@@ -292,6 +312,25 @@ def _stump(rules: AdditiveRules, n: int, rho: float, batch: int) -> tuple[int, F
     enough = STUMP_LOSS * (1 + log(stumps)) / float(rate)
     batches = int(min(n / STUMP_SHARE, enough)) // batch if enough * STUMP_LEAST > n else 0
     return (batches, rate) if batches else (0, Fraction(0))
+
+
+def _pure_rate(budget: Budget) -> Fraction:
+    """About the rate of pure draws, half of epsilon; 0 where there can be none."""
+    if not budget.gaussian or budget.share > 1 or budget.unit.is_user:
+        return Fraction(0)
+    return budget.learning / 2
+
+
+def _with_pure_draws(p: LeaderParameters, delta: Fraction) -> LeaderParameters:
+    """Parameters whose draws cost the epsilon that all else has at this delta, and no more."""
+    epsilon = epsilon_of_gaussian(season_event(p).rows, delta)
+    rate = Fraction(math.floor(epsilon * RATE_UNIT / 2), RATE_UNIT)
+    return replace(p, stump_rate=rate, conversion_delta=delta)
+
+
+def _part(n: int, batch: int, share: int, examples: Fraction) -> int:
+    """Batches of so many examples, or of a part of a season where that is less; one at least."""
+    return max(1, round(min(Fraction(n, share), examples) / batch))
 
 
 def _warmup(dimensions: int, n: int, rho: float, batch: int) -> int:

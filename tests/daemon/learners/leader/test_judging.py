@@ -1,8 +1,9 @@
 """What is published of candidates that were judged."""
 
+import numpy as np
 import pytest
 
-from littled.learners.leader.judging import Candidate, Judgement
+from littled.learners.leader.judging import Candidate, Judgement, candidate_scores
 from littled.learners.leader.parameters import NOISE_VARIANCE
 
 NOISE = round(NOISE_VARIANCE**0.5)
@@ -61,3 +62,32 @@ def test_standing_and_noise_fade_by_a_quarter() -> None:
     found = Judgement().after((8, 4, -3), 100).after((0, 0, 0), 100)
     assert (found.standing, found.examples) == ((6, 3, -3), 175)
     assert found.variance == NOISE_VARIANCE * 9 // 16 + NOISE_VARIANCE
+
+
+def test_scores_of_a_trial_are_right_answers_less_those_of_never() -> None:
+    # of 10 examples the scorecard was right on 7, the stump on 6, "never" on 4, "always" on 6
+    sums = np.array([4, 2, -2], dtype=np.int64)
+    assert candidate_scores(sums).tolist() == [3, 2, 0, 2]
+
+
+@pytest.mark.parametrize("constant", [Candidate.NEVER, Candidate.ALWAYS])
+def test_what_is_always_the_same_is_left_for_what_leads_it_after_a_trial(
+    constant: Candidate,
+) -> None:
+    """By half a deviation of a lead, or by a whole one where that is no scorecard."""
+    whole, sign = 10 * NOISE, 1 if constant is Candidate.NEVER else -1
+    drawn = Judgement(choice=constant)
+    for scorecard, stump, halves, choice in [
+        (0.3, 0, 0, Candidate.SCORECARD), (0.3, 0, 1, constant), (0.9, 0, 1, Candidate.SCORECARD),
+        (0.9, 0, 2, constant), (-9, 1.2, 1, constant), (-9, 1.2, 0, Candidate.STUMP),
+        (-9, 1.6, 1, Candidate.STUMP),
+    ]:  # fmt: skip
+        released = (round(scorecard * NOISE), round(stump * NOISE), 0 * sign)
+        assert drawn.after(released, whole, 1, halves).choice is choice, (scorecard, stump, halves)
+
+
+def test_a_scorecard_comes_after_the_stump_of_a_trial_as_it_always_did() -> None:
+    released = (NOISE // 10, 0, 0)
+    for halves in (0, 1, 2):
+        found = Judgement(choice=Candidate.STUMP).after(released, 10 * NOISE, 2, halves)
+        assert found.choice is Candidate.SCORECARD

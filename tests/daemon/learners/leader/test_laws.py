@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from littled.budget.conversion import epsilon_of_gaussian
 from littled.budget.events import PrecisionLoss, ScorecardSeason
 from littled.budget.price import Price
 from littled.budget.prices import price
@@ -25,6 +26,7 @@ from littled.classes.capabilities import Integers
 from littled.classes.scorecard import Scorecards
 from littled.learners.contract import CallAdmitted, CallRequested, Examples, Place, SeasonOpened
 from littled.learners.leader import LeaderLearner, LeaderParameters
+from littled.learners.leader.judging import Candidate, candidate_scores
 from littled.learners.leader.learner import season_event
 from littled.mechanisms import discrete_gaussian
 from littled.mechanisms.noise import KeyedNoise, NoiseSource, Purpose
@@ -52,7 +54,14 @@ DAMPED = replace(
 FALLING = replace(DAMPED, falling_after=2, drift_batches=2, drift_lead=1)
 # Where the stump is the dearest part: as GDP it is dearer than in zCDP.
 EXACT = replace(FALLING, accounting="gaussian", stump_rate=F(1, 90))
+# After the first batch of the rest a candidate is drawn from two that nothing else is learned from.
+TRIED = replace(DAMPED, horizon=20, trial_after=5, trial_batches=2, judging_return=1)
+# Draws cost nearly what the rest converts to, and are beside it.
+PURE = replace(
+    TRIED, accounting="gaussian", stump_rate=F(1, 80), conversion_delta=F(1, 10**6)
+)  # fmt: skip
 PI = F(314159265358979323846, 10**20)
+DRAWS = ("scorecard-stump", "scorecard-trial")
 # A row of buckets and a label; None for an example of a user that is not there.
 Example = tuple[tuple[int, int], int]
 EXTREMES: tuple[Example, ...] = (((0, 0), 0), ((0, 0), 1), ((2, 1), 0), ((2, 1), 1), ((1, 0), 1))
@@ -81,6 +90,11 @@ class Transcribed(LeaderLearner):
         turn = len(self.seen)
         self.seen.append(("scorecard-stump", tuple(self.stumps.scores(sums).tolist())))
         return int(self.stumps.drawn[abs(self.transcript[turn % len(self.transcript)]) % 5])
+
+    def draw_candidate(self, sums: Integers, noise: NoiseSource, place: Place) -> Candidate:
+        turn = len(self.seen)
+        self.seen.append(("scorecard-trial", tuple(candidate_scores(sums).tolist())))
+        return Candidate((turn + len(self.transcript)) % len(Candidate))
 
 
 def values_of(
@@ -114,7 +128,7 @@ def cost(learner: Transcribed, sides: Sequence[Sequence[Example]], users: Any = 
     squares, drawn = 0, F(0)
     for (purpose, ours), (_, theirs) in zip(first, second, strict=True):
         changes = [a - b for a, b in zip(ours, theirs, strict=True)]
-        if purpose == "scorecard-stump":
+        if purpose in DRAWS:
             width = learner.parameters.stump_rate * (max(changes) - min(changes))
             drawn += width**2 / 8
             if learner.parameters.accounting == "gaussian":
@@ -154,8 +168,8 @@ def neighbours(length: int) -> Iterator[tuple[list[Example], list[Example]]]:
 
 @pytest.mark.parametrize(
     "parameters",
-    [COLD, WARM, COMPARED, DAMPED, FALLING, replace(WARM, accounting="gaussian"), EXACT],
-    ids=["cold", "warm", "compared", "damped", "falling", "warm, GDP", "falling, GDP"],
+    [COLD, WARM, COMPARED, DAMPED, FALLING, replace(WARM, accounting="gaussian"), EXACT, TRIED],
+    ids=["cold", "warm", "compared", "damped", "falling", "warm, GDP", "falling, GDP", "tried"],
 )
 def test_all_releases_of_a_season_cost_what_is_charged(parameters: LeaderParameters) -> None:
     most = F(0)
@@ -292,6 +306,42 @@ def test_what_is_judged_and_what_a_stump_is_drawn_from_are_within_their_parts() 
     assert max(widths) == 2
 
 
+def test_pure_draws_are_beside_the_rest_and_within_what_that_converts_to() -> None:
+    """An example is drawn from, at a bounded ratio of probabilities, or it is in the rest."""
+    most, pure = F(0), F(0)
+    for transcript in TRANSCRIPTS:
+        learner = Transcribed("s/l", CLASS, PURE, transcript)
+        for sides in neighbours(PURE.horizon):
+            first, second = (values_of(learner, side, None) for side in sides)
+            assert [purpose for purpose, _ in first] == [purpose for purpose, _ in second]
+            squares, drawn = 0, F(0)
+            for (purpose, ours), (_, theirs) in zip(first, second, strict=True):
+                changes = [a - b for a, b in zip(ours, theirs, strict=True)]
+                if purpose in DRAWS:  # a ratio of two weights changes by so much at the most
+                    drawn += PURE.stump_rate * (max(changes) - min(changes))
+                else:
+                    squares += sum(change**2 for change in changes)
+            assert not (drawn and squares)
+            most = max(most, Fraction(squares, 2 * discrete_gaussian.VARIANCE))
+            pure = max(pure, drawn)
+    amount = claimed(LeaderLearner("s/l", CLASS, PURE))
+    assert amount * F(7, 10) < most <= amount
+    assert pure == 2 * PURE.stump_rate
+    converted = epsilon_of_gaussian(amount, PURE.conversion_delta)
+    assert converted * F(1, 2) < pure <= converted
+
+
+def test_a_candidate_is_drawn_by_chance_and_a_better_one_more_often() -> None:
+    learner = LeaderLearner("s/l", CLASS, replace(TRIED, stump_rate=F(1, 2)))
+    sums = np.array([-2, 2, 0], dtype=np.int64)  # of the scorecard, the stump, and "never"
+    drawn = [learner.draw_candidate(sums, NOISE, Place(HEAD, 0, at)) for at in range(300)]
+    # the scorecard weighs exp(1) times as much as another one that is as good
+    weights = dict(zip(Candidate, (2.7183 * 0.6065, 1.6487, 1.0, 1.0), strict=True))
+    for candidate, weight in weights.items():
+        share = weight / sum(weights.values())
+        assert abs(drawn.count(candidate) / 300 - share) < 4 * (share / 300) ** 0.5
+
+
 def test_a_stump_is_drawn_by_chance_and_a_better_one_more_often() -> None:
     learner = LeaderLearner("s/l", CLASS, replace(COMPARED, stump_rate=F(1, 2)))
     sums = np.array([-2, 0, 2, 0, 0], dtype=np.int64)  # 1 from the last bucket of column 0 on
@@ -317,7 +367,7 @@ SHAPED_SELDOM = replace(SELDOM, monotone="rf")
 @pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
-    [COLD, WARM, SHAPED, COMPARED, DAMPED, FALLING, SELDOM, SHAPED_SELDOM, EXACT],
+    [COLD, WARM, SHAPED, COMPARED, DAMPED, FALLING, SELDOM, SHAPED_SELDOM, EXACT, TRIED, PURE],
     ids=[
         "cold",
         "warm",
@@ -328,6 +378,8 @@ SHAPED_SELDOM = replace(SELDOM, monotone="rf")
         "seldom",
         "shaped-seldom",
         "GDP",
+        "tried",
+        "pure",
     ],
 )
 def test_what_is_published_follows_from_the_releases_alone(parameters: LeaderParameters) -> None:
