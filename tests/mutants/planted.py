@@ -2693,7 +2693,7 @@ LEADERS = (
         "right answers of a trial counted twice",
         "learners/leader/judging.py",
         "(np.append(sums, -never) - never) // 2",
-        "np.append(sums, -never) - never",
+        "(np.append(sums, -never) - never) // 1",
         (
             f"{LEADER}/test_judging.py",
             f"{LEADER_LAW}::test_pure_draws_are_beside_the_rest_and_within_what_that_converts_to",

@@ -51,6 +51,8 @@ class Charge:
     @property
     def composable(self) -> Price:
         """The price as other accountants may add it to any others."""
+        if "conversion_delta" not in self.event:
+            return self.price
         return composable_price(event_from_dict(self.event))
 
     def to_dict(self) -> Facts:

@@ -42,6 +42,7 @@ from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner.leader.request import LeaderRequest
 from littled.planner.plans import AnsweringPlan, PublishingPlan
 from littled.planner.prediction.request import PredictionRequest
 from littled.store.records import Record
@@ -456,3 +457,22 @@ def test_a_method_of_answers_that_is_not_known_is_told() -> None:
     newer = {**learner, "parameters": {**learner["parameters"], "method": "novel"}}
     assert not unknown_parameters(learner)
     assert unknown_parameters(newer) == ["the method novel"]
+
+
+def test_draws_beside_the_rest_of_a_season_are_in_a_stream_that_has_nothing_else() -> None:
+    learners = (LeaderRequest("late", class_from_name("scorecard:64x64x7cox2")),)
+    asked = StreamRequest("s", Fraction(1, 10), Fraction(1, 10**6), 100_000, learners)
+    stream = plan_stream(asked)
+    entries, charges = ledger(stream), charges_of(stream)
+    assert problems(stream, entries) == []
+    more = replace(stream.caps, gaussian=stream.caps.gaussian * 2)
+    rho = replace(stream.caps, rho=Fraction(1, 1000))
+    for caps, delta_z in [
+        (more, stream.delta_z), (rho, stream.delta_z), (stream.caps, stream.delta_z / 2),
+    ]:  # fmt: skip
+        found = wrong_charges(entries, charges, caps, delta_z)
+        assert any("scorecard_season has a conversion_delta, and" in each for each in found)
+    stored = stream.to_dict()["learners"]["late"]
+    stored["parameters"]["user_examples_max"] = 2
+    with pytest.raises(ChargesUnknown):
+        Charges.of(stored)

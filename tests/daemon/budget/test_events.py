@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from littled.budget.codec import event_from_dict, event_to_dict
+from littled.budget.conversion import epsilon_of_gaussian
 from littled.budget.events import (
     Accounting,
     CohenLyuStageTest,
@@ -28,7 +29,7 @@ from littled.budget.events import (
 )
 from littled.budget.normal import PI_UPPER
 from littled.budget.price import Price
-from littled.budget.prices import UnsupportedEvent, kappa_upper, price
+from littled.budget.prices import UnsupportedEvent, composable_price, kappa_upper, price
 
 ZERO = Fraction(0)
 STEP = Fraction(1, 1 << 80)
@@ -97,6 +98,33 @@ def test_a_season_of_scorecards_costs_the_same_as_gdp_but_for_its_stump(
     assert "accounting" not in event_to_dict(zcdp)
     with pytest.raises(ValueError, match="accounting of scorecard_season must be one of zcdp, gau"):
         replace(zcdp, accounting="pure")  # type: ignore[arg-type]
+
+
+@given(st.integers(1, 10**9), st.fractions(Fraction(1, 10**9), Fraction(1, 2)))
+def test_pure_draws_cost_nothing_beside_what_the_rest_converts_to(
+    rest: int, delta: Fraction
+) -> None:
+    alone = ScorecardSeason(0, 0, rest, 10**9, accounting="gaussian")
+    epsilon = epsilon_of_gaussian(price(alone).gaussian, delta)
+    pure = replace(alone, stump_rate=epsilon / 2, conversion_delta=delta)
+    assert price(pure) == price(alone)
+    assert event_from_dict(event_to_dict(pure)) == pure
+    with pytest.raises(ValueError, match="stump_rate of scorecard_season is above what its rows"):
+        replace(pure, stump_rate=epsilon / 2 + STEP)
+    # beside anything else they cost what they would as GDP
+    assert composable_price(pure) == price(replace(pure, conversion_delta=ZERO))
+    assert composable_price(pure).gaussian >= (epsilon / 2) ** 2 * PI_UPPER / 4
+    assert composable_price(alone) == price(alone)
+
+
+@pytest.mark.parametrize("changes", [{"accounting": "zcdp"}, {"conversion_delta": Fraction(1)}])
+def test_pure_draws_are_for_gdp_alone(changes: dict[str, Any]) -> None:
+    pure = ScorecardSeason(
+        0, 0, 10**9, 10**9, stump_rate=Fraction(1, 100), accounting="gaussian",
+        conversion_delta=Fraction(1, 10**6),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="conversion_delta of scorecard_season is below 1, and"):
+        replace(pure, **changes)
 
 
 @given(RATES, FAILURES)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import count
 from typing import Any
@@ -17,6 +18,7 @@ from littled.budget.events import (
     PredictionAnswersDense,
     PrivacyEvent,
     RestoredSeason,
+    ScorecardSeason,
     TriggerSeason,
 )
 from littled.budget.ledger import LedgerEntry
@@ -160,3 +162,19 @@ def test_floats_are_rounded_to_the_safe_side_by_less_than_one_step(
         assert up == 0 == exact or math.nextafter(up, -math.inf) < exact <= Fraction(up)
     down = found["conversion_delta"]
     assert Fraction(down) <= delta_z < math.nextafter(down, math.inf)
+
+
+def test_draws_that_are_beside_the_rest_are_told_as_what_they_add_to_others() -> None:
+    event = ScorecardSeason(
+        0, 0, 10**9, 2 * 10**12, stump_rate=Fraction(1, 25), accounting="gaussian",
+        conversion_delta=Fraction(1, 10**6),
+    )  # fmt: skip
+    season = Season(0, (Charge("a", event_to_dict(event), price(event), 1),))
+    (part,) = season.to_dict(DELTA_Z, "dp_accounting")["dp_event"]["events"]
+    together = price(replace(event, conversion_delta=Fraction(0))).gaussian
+    assert together > 2 * price(event).gaussian
+    assert 1 / Fraction(part["event"]["noise_multiplier"]) ** 2 >= 2 * together
+    (row,) = season.to_dict(DELTA_Z, "opendp")["measurements"]
+    assert Fraction(row["distance"][0]) >= together
+    # what this season may spend, and has
+    assert season.spent == price(event)

@@ -42,7 +42,8 @@ def candidate_scores(sums: Integers) -> Integers:
     number of right answers by 1 at the most, and all by the same number of "never".
     """
     never = sums[Candidate.NEVER]
-    return (np.append(sums, -never) - never) // 2
+    scores: Integers = (np.append(sums, -never) - never) // 2
+    return scores
 
 
 @dataclass(frozen=True, slots=True)

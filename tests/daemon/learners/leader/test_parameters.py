@@ -107,6 +107,50 @@ def test_what_came_later_is_stored_where_it_is_not_what_it_was_before() -> None:
     assert PORTFOLIO.batches == 92
 
 
+TRIED = replace(
+    PORTFOLIO, trial_after=12, trial_batches=5, judging_return=1, accounting="gaussian",
+    conversion_delta=F(1, 10**6),
+)  # fmt: skip
+
+
+def test_a_trial_is_no_part_of_the_rest_and_before_all_that_is_judged() -> None:
+    assert TRIED.to_dict().keys() - PORTFOLIO.to_dict().keys() == {
+        *("trial_after", "trial_batches", "judging_return", "conversion_delta", "accounting"),
+    }
+    assert LeaderParameters.from_dict(TRIED.to_dict()) == TRIED
+    assert (TRIED.batches, TRIED.trial_end, TRIED.unjudged) == (87, 17, 17)
+    assert TRIED.periods[0] == 17 + TRIED.judging_first
+    last = replace(TRIED, trial_after=95)
+    assert (last.batches, last.trial_end, last.periods) == (87, 100, ())
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"trial_after": 7}, "a trial needs a stump, and comes after it and the warm-up"),
+        ({"trial_after": 96}, "before the season's end"),
+        (
+            {"stump_batches": 0, "stump_rate": F(0), "conversion_delta": F(0)},
+            "a trial needs a stump",
+        ),
+        ({"trial_batches": 0}, "trial_after needs trial_batches"),
+        ({"accounting": "zcdp"}, "conversion_delta needs a stump, and accounting gaussian"),
+        ({"conversion_delta": F(1)}, "conversion_delta must be from 0 to below 1"),
+        ({"conversion_delta": -F(1, 9)}, "conversion_delta must be from 0 to below 1"),
+        ({"judging_return": 101}, "judging_return at most as much"),
+        ({"trial_after": -1}, "trial_after must be an integer of at least 0"),
+        ({"user_examples_max": 2}, "there is neither a trial nor a conversion_delta"),
+        (
+            {"user_examples_max": 2, "conversion_delta": F(0)},
+            "there is neither a trial nor a conversion_delta",
+        ),
+    ],
+)
+def test_a_trial_that_cannot_be_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        replace(TRIED, **changes)
+
+
 def test_a_rate_that_falls_is_rounded_down_from_a_power_of_the_batches() -> None:
     for batches in (0, 1, 9, 10, 50, 10_000):
         exact = 2**14 * (1 + batches / 10) ** -0.75

@@ -69,7 +69,8 @@ def test_examples_of_a_trial_count_candidates_and_teach_nothing_else() -> None:
     assert not one.judged.any()
     weights = one.weights
     one.finish(Place(HEAD, 0, 9))
-    assert (one.batches, one.cell_sums, one.weights is weights) == (4, None, True)
+    assert (one.batches, one.weights is weights) == (4, True)
+    assert one.result().cell_sums is None
     # at rate 1 the stump, four right answers ahead, is drawn, and nothing is judged yet
     assert one.judgement == Judgement(choice=Candidate.STUMP)
 

@@ -8,6 +8,7 @@ import pytest
 
 from littled.budget.conversion import gaussian_of_epsilon, guarantee
 from littled.budget.normal import PI_UPPER
+from littled.budget.prices import price
 from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.names import class_from_name
 from littled.learners.leader import LeaderParameters
@@ -124,7 +125,7 @@ def test_the_stump_and_judging_are_paid_from_the_budget(epsilon: Fraction, unit:
     plan = plan_stream(asked(epsilon=epsilon, unit=unit))
     p, amount = plan.plans[0].parameters, plan.caps.gaussian
     event = season_event(p)
-    if epsilon < 1:
+    if epsilon < 1 and unit.is_user:
         # a stump is drawn from examples of its own, at the whole price
         drawn = event.stump_rate**2 * PI_UPPER / 4
         assert Fraction(99, 100) * amount < drawn <= amount
@@ -133,6 +134,44 @@ def test_the_stump_and_judging_are_paid_from_the_budget(epsilon: Fraction, unit:
     assert Fraction(9, 1000) < judged < Fraction(71, 1000)
     assert p.periods[0] > p.stump_batches
     assert p.periods[-1] > p.all_batches * 3 / 4
+
+
+def test_a_learner_alone_has_draws_that_are_pure_and_a_trial() -> None:
+    plan = plan_stream(asked(epsilon=Fraction(1, 10)))
+    p = plan.plans[0].parameters
+    event = season_event(p)
+    assert event == plan.publishing[0].learner("s").season_events()[0]
+    assert p.conversion_delta == event.conversion_delta == plan.delta_z
+    # a draw costs the epsilon of the whole season
+    season = guarantee(plan.caps, plan.delta_z)[0]
+    whole = season - plan.caps.epsilon_pure
+    assert whole * Fraction(9999, 10000) < 2 * event.stump_rate <= whole
+    assert price(event).gaussian == plan.caps.gaussian
+    assert 100_000 / 20 < p.stump_batches * p.batch_examples < 100_000 / 10
+    assert 0 < p.trial_batches * p.batch_examples < 100_000 / 20
+    assert p.stump_batches + p.warmup <= p.trial_after < 0.15 * p.all_batches
+    # which is taken at its word, so periods are long from the first one on
+    assert p.judging_first == p.judging_last
+    # where there are others, or users, nothing of it
+    other = LeaderRequest("m", class_from_name(NAME))
+    two = asked(epsilon=Fraction(1, 10), learners=(*asked().learners, other))
+    for request in (two, asked(epsilon=Fraction(1, 10), unit=Unit(1))):
+        q = plan_stream(request).plans[0].parameters
+        assert (q.trial_batches, q.conversion_delta) == (0, 0)
+        assert q.stump_batches > 0
+
+
+def test_a_plan_whose_draws_are_beside_the_rest_needs_all_of_its_caps() -> None:
+    plan = plan_stream(asked(epsilon=Fraction(1, 10)))
+    more = replace(plan.caps, gaussian=plan.caps.gaussian * 2)
+    rho = replace(plan.caps, rho=Fraction(1, 1000))
+    for changes in ({"caps": more}, {"caps": rho}, {"delta_z": plan.delta_z / 2}):
+        with pytest.raises(ValueError, match="learner l: scorecard_season has a conversion_delta"):
+            replace(plan, **changes)
+        stored = replace(plan_stream(asked()), **changes).to_dict()
+        stored["learners"] = plan.to_dict()["learners"]
+        with pytest.raises(ValueError, match="learner l: scorecard_season has a conversion_delta"):
+            StreamPlan.from_dict(stored)
 
 
 def test_only_a_small_budget_for_the_season_begins_with_a_stump() -> None:
