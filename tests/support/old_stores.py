@@ -10,8 +10,8 @@ good rules are; "scorecards" of 84a95e3; "boosted" of 9e2c4c6, with scorecards f
 "damped" of 167dd7b, the last whose scorecards have one rate; "sequences" of the first with one-way
 sequences; "grown" of the first to which streams can be added; "places" of 10fe5c0, with places of
 producers' sources; "exact" of 18ed2ea, the first that books scorecards as Gaussian differential
-privacy; "tallies" and "memories" of c2eb29e, the last whose closures never start over; all others
-are of 17e11b0.
+privacy; "tallies" and "memories" of c2eb29e, the last whose closures never start over; "warmups"
+and "together" of 13b946e, the first with warm-ups; all others are of 17e11b0.
 """
 
 import json
@@ -59,7 +59,13 @@ class = "{kind}"
 
 
 def stream(
-    name: str, kind: str, more: str = "", *, epsilon: int = 20, horizon: int = 5_000, unit: str = ""
+    name: str,
+    kind: str,
+    more: str = "",
+    *,
+    epsilon: float = 20,
+    horizon: int = 5_000,
+    unit: str = "",
 ) -> str:
     """A stream with one learner."""
     head = _STREAM.format(name=name, epsilon=epsilon, horizon=horizon, more=unit)
@@ -99,6 +105,7 @@ ANSWERS = 'kind = "prediction"\nexcess_error = 0.45\nwindow = '
 USERS = 'unit = "user"\nuser_examples_max = 4\n'
 MEASURED = "quality = 0.025\n"
 FITS = "noise_rate = 0"
+TEACHERS = f'{FITS}\nselection = "closure"'
 ADAPTIVE = f'{FITS}\nadversary = "adaptive"'
 WINDOWS = {
     "dense": "thresholds:64",
@@ -179,8 +186,17 @@ CONFIGURATIONS = {
     + stream("halving", "thresholds:64", ADAPTIVE)
     + stream("majority", "stumps:3:16", ADAPTIVE)
     + stream("members", "thresholds:64", FITS, unit=USERS, epsilon=8, horizon=20_000),
+    # warm-ups of a chain and of a pool in the first of three seasons, and one that is not over
+    "warmups": stream("chain", "thresholds:256", FITS, epsilon=4, horizon=700)
+    + stream("pool", "stumps:3:16", FITS, epsilon=8, horizon=700)
+    + stream("slow", "stumps:3:16", FITS, epsilon=0.05),
+    # closures of teachers and of users, whose target changes
+    "together": stream("planes", "affine:4:2", TEACHERS)
+    + stream("members_of_planes", "affine:4:2", FITS, unit=USERS),
 }
 """By name of a store: what it was made with."""
+# A daemon that starts learns what the one before was stopped at, before it is ready.
+LEARNED = ("warmups", "together")
 # What is added to "grown", where another stream is closed: the first that protects users.
 ADDED = stream("members", "thresholds:64", unit=USERS, epsilon=8, horizon=20_000)
 
@@ -205,10 +221,10 @@ def examples(name: str, x_type: str, first: int, count: int) -> tuple[list[Any],
             row = [chance.randrange(2 if flags else 16) for _ in range(width(x_type))]
             x.append(row)
             y.append(int(row[0] == 1 if flags else row[1] >= 9))
-        elif name in OF_LINES:  # which change in the middle
-            line = (3, 5) if number < EXAMPLES // 2 else (9, 12)
-            x.append(chance.choice(line) if high else chance.randrange(16))
-            y.append(int(x[-1] in line))
+        elif name in OF_SPACES:  # which change in the middle
+            space = OF_SPACES[name][number >= EXAMPLES // 2]
+            x.append(chance.choice(space) if high else chance.randrange(16))
+            y.append(int(x[-1] in space))
         else:
             limit = LIMITS.get(name, 16)
             point = chance.randrange(limit // 2, limit) if high else chance.randrange(limit // 2)
@@ -218,13 +234,18 @@ def examples(name: str, x_type: str, first: int, count: int) -> tuple[list[Any],
     return x, y
 
 
-OF_LINES = ("lines",)
+LINE, PLANE = (3, 5), (8, 9, 10, 11)
+OF_SPACES = {
+    "lines": (LINE, (9, 12)),
+    "planes": (LINE, PLANE),
+    "members_of_planes": (LINE, PLANE),
+}
 OF_IDS = ("points", "wide", "sets", "ids", "rows", "sparse", "histogram", "histogram_windows")
 LIMITS = {
     "thresholds": 64, "points": 256, "wide": 1 << 100, "sets": 256, "prefixes": 1 << 16,
     "addresses": 1 << 128, "affine": 256, "table": 8, "auto": 64, "dense": 16, "fresh": 64,
     "sparse": 1 << 16, "closure": 1 << 16, "histogram": 1 << 16, "late": 64, "ids": 1 << 64,
-    "closure_windows": 4, "halving": 64,
+    "closure_windows": 4, "halving": 64, "chain": 256,
 }  # fmt: skip
 
 
@@ -394,6 +415,9 @@ def make(name: str, folder: Path) -> None:
         ask(client, store)
         if name == "killed":
             feed(client, store, 200, wait=False)
+    if name in LEARNED:
+        with served(store):
+            pass
     if name == "restored":
         older = shutil.copytree(store, folder / "older")
         with served(store) as client:

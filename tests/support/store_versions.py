@@ -28,6 +28,8 @@ WRITTEN_BY = {
     "exact": "18ed2ea",
     "tallies": "c2eb29e",
     "memories": "c2eb29e",
+    "warmups": "13b946e",
+    "together": "13b946e",
 }
 HOLDS = {
     "answers": "learners that answer questions, by every method",
@@ -47,7 +49,9 @@ HOLDS = {
     "selections": "every way of selection",
     "sequences": "one-way sequences",
     "tallies": "tallies of ids and of closures",
+    "together": "closures of [teachers](glossary.md#teacher) and of users who start over together",
     "users": "a stream that protects users",
+    "warmups": "warm-ups of a chain and of a pool, with later seasons and without",
     "windows": "a rule from each window, by every method",
 }
 
