@@ -12,13 +12,15 @@ decides how much they show:
   so: nearly even votes between two rules, or votes next to the score of bottom.
 - Both together where the same example is a mistake and a vote.
 - Labels that nothing fits keep every epoch short, so that many of them follow each other.
+- The draws of a warm-up have the trigger's part of epsilon too. So they are tried by themselves,
+  and the trigger behind a warm-up that leaves the first rule in force.
 
 All of it is for one learner, by its public parameters. The points are the first ones of its class
 that differ for it; nothing here is tuned to a class.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -72,11 +74,13 @@ class Scene:
 
     The first point is one to which the first rule says 0, where there is any: most classes learn
     more from examples with label 1. `copies`: in so many examples at the most two streams differ.
+    `start`: what all streams begin with.
     """
 
     points: Points
     labels: Labels
     copies: int = 1
+    start: tuple[Example, ...] = ()
 
     @classmethod
     def of(cls, hypotheses: HypothesisClass, copies: int = 1) -> "Scene":
@@ -96,7 +100,7 @@ class Scene:
         rest: Sequence[Example],
         before: Sequence[Example] = (),
     ) -> StreamPair:
-        """The two streams with `here` or `there`, after what is before and before the rest.
+        """The two streams with `here` or `there`, after start and what is before, before the rest.
 
         Where streams may differ in more examples, these take the place of those next to them.
         """
@@ -106,6 +110,7 @@ class Scene:
         else:
             more = min(self.copies, len(rest) + 1)
             rest = rest[more - 1 :]
+        before = [*self.start, *before]
         x, y = zip(
             *(self._columns([*before, *[example] * more, *rest]) for example in (here, there)),
             strict=True,
@@ -128,13 +133,18 @@ def stream_pairs(learner: OnlineLearner) -> tuple[Points, list[StreamPair]]:
     """
     p = learner.parameters
     scene = Scene.of(learner.hypotheses, Unit(p.user_examples_max).examples)
-    if max(p.first_threshold, p.schedule_first or 0) > EXAMPLES_MAX:
+    too_late = max(p.first_threshold, p.schedule_first or 0) > EXAMPLES_MAX
+    if too_late or max(p.warmup_ends, default=0) > EXAMPLES_MAX:
+        late = "publishes its first rule" if too_late else "ends its warm-up"
         raise NoStreams(
-            f"learner {learner.name.partition('/')[2]} publishes its first rule after more than "
+            f"learner {learner.name.partition('/')[2]} {late} after more than "
             f"{EXAMPLES_MAX:,} examples, too many for runs to be repeated; audit it with a smaller "
             "horizon or a larger epsilon"
         )
-    pairs = _triggered(scene, p) if p.schedule_first is None else _scheduled(scene, p)
+    if p.warmup_ends:
+        pairs = _warmed_up(scene, p)
+    else:
+        pairs = _triggered(scene, p) if p.schedule_first is None else _scheduled(scene, p)
     found = {_identity(pair): pair for pair in pairs if len(pair.y[0]) <= p.horizon}
     return scene.points[:LOOKED_AT], list(found.values())
 
@@ -161,7 +171,7 @@ WRONG_A, RIGHT_A, WRONG_B, RIGHT_B = (0, True), (0, False), (1, True), (1, False
 def _triggered(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
     """Pairs for a learner whose epochs end when its trigger fires."""
     scale = ceil(1 / min(rate for rate in (p.trigger_rate, p.threshold_rate) if rate))
-    longest = min(p.horizon, EXAMPLES_MAX)
+    longest = min(p.horizon - len(scene.start), EXAMPLES_MAX)
     # the trigger does not count what the noise rate explains
     near = ceil(p.first_threshold / max(1 - p.noise_rate, p.noise_rate))
     climb = max(min(near + SPREAD * scale, longest) - 1, 1)
@@ -188,6 +198,16 @@ def _triggered(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
         others = [(2 + number, True) for number in range(max(climb + 1 - votes, 0))]
         rest = ([WRONG_A] * (votes - 1) + others)[:climb]
         yield scene.pair(f"{votes} votes of {climb + 1}", WRONG_A, (2, True), rest)
+
+
+def _warmed_up(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
+    """Pairs for a learner with a warm-up: its first epoch, and what comes behind it.
+
+    There all examples of the warm-up are as the first rule says, which is drawn nearly always then.
+    """
+    yield from _of_length(scene, p.warmup_ends[0], p.warmup_rate, 0)
+    start = tuple((number, False) for number in range(p.warmup_ends[-1]))
+    yield from _triggered(replace(scene, start=start), p)
 
 
 def _scheduled(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:

@@ -68,6 +68,34 @@ def test_a_learner_that_waits_too_long_is_refused_in_a_sentence() -> None:
         stream_pairs(replace(learner, parameters=slow))
 
 
+def test_a_learner_whose_warm_up_takes_too_long_is_refused_in_a_sentence() -> None:
+    learner = small_learner("memory")
+    ends = (5, EXAMPLES_MAX + 1)
+    slow = replace(learner.parameters, horizon=2 * EXAMPLES_MAX, warmup_ends=ends)
+    with pytest.raises(NoStreams, match="learner memory ends its warm-up after more than 16,384"):
+        stream_pairs(replace(learner, parameters=slow))
+
+
+@pytest.mark.parametrize("name", ["fresh-warmup", "memory"])
+def test_a_warm_up_is_tried_in_its_first_epoch_and_its_trigger_behind_it(name: str) -> None:
+    learner = small_learner(name)
+    first, last = learner.parameters.warmup_ends[0], learner.parameters.warmup_ends[-1]
+    always = learner.hypotheses.first_rule()
+    tried, behind = [], []
+    for pair in stream_pairs(learner)[1]:
+        x, y = pair.x, pair.y
+        (differs,) = np.flatnonzero((x[0] != x[1]).reshape(len(y[0]), -1).any(1) | (y[0] != y[1]))
+        if len(y[0]) == first:
+            tried.append(int(y[0].sum()))
+            continue
+        behind.append(differs)
+        for side in (0, 1):
+            assert (always.evaluate(x[side][:last]) == y[side][:last]).all()
+    assert {first // 2, first} < set(tried)
+    assert min(behind) == last
+    assert len(set(behind)) > 1
+
+
 def test_a_trigger_is_tried_by_a_mistake_right_before_it_would_fire() -> None:
     learner = small_learner("fresh")
     _, pairs = stream_pairs(learner)

@@ -28,6 +28,8 @@ LONG_RUNS = 200_000
 # A pair of streams that shows much, and the least share of the claim that few runs of it prove.
 SHOWN = {
     "dense": ("a mistake less", 0.03),
+    "fresh-warmup": ("3 mistakes of 5", 0.2),
+    "memory": ("a mistake less, of two kinds", 0.1),
     "sparse-scheduled": ("8 mistakes of 11", 0.3),
     "histogram-noisy": ("waiting after 6 mistakes, the last or none", 0.2),
     "teachers": ("waiting after 46 mistakes, the first or none", 0.0),
@@ -51,6 +53,7 @@ def test_every_way_of_selection_and_trigger_is_among_the_small_learners() -> Non
     assert any(each.threshold_rate and each.background_max for each in parameters)
     scheduled = {each.selection for each in parameters if each.schedule_first}
     assert scheduled == {"dense", "sparse", "closure", "histogram"}
+    assert {each.selection for each in parameters if each.warmup_ends} == {"dense", "chain"}
     assert any(each.selection == "histogram" and each.noise_rate for each in parameters)
     methods = [small_plan(name).answering[0].parameters.method for name in ANSWERING]
     assert methods == list(ANSWERING.values())

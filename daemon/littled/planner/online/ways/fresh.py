@@ -61,6 +61,7 @@ class FreshWay(ScheduledWay):
     words = "among all rules of the class, each call by examples of its own"
     small: ClassVar[Mapping[str, Small]] = {
         "fresh": ("thresholds:2", {"selection": "fresh"}),
+        "fresh-warmup": ("stumps:2:2", {"selection": "fresh"}),
         "fresh-scheduled": ("thresholds:2", {"selection": "fresh", "adversary": "none"}),
     }
 
