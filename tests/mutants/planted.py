@@ -1173,9 +1173,9 @@ BUDGET = (
     ),
     Mutant(
         "a stump booked as GDP at its price in zCDP",
-        "budget/prices.py",
-        "drawn = event.stump_rate**2 * PI_UPPER / 4",
-        "drawn = event.stump_rate**2 / 2",
+        "budget/events.py",
+        "squared * PI_UPPER / 4 if gaussian else squared / 2",
+        "squared / 2",
         (
             f"{LEARNERS}/leader/test_laws.py"
             "::test_all_releases_of_a_season_cost_what_is_charged[falling, GDP]",

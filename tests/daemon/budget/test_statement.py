@@ -166,7 +166,7 @@ def test_floats_are_rounded_to_the_safe_side_by_less_than_one_step(
 
 def test_draws_that_are_beside_the_rest_are_told_as_what_they_add_to_others() -> None:
     event = ScorecardSeason(
-        0, 0, 10**9, 2 * 10**12, stump_rate=Fraction(1, 25), accounting="gaussian",
+        0, 0, 10**9, 2 * 10**12, stump_rate=Fraction(1, 26), accounting="gaussian",
         conversion_delta=Fraction(1, 10**6),
     )  # fmt: skip
     season = Season(0, (Charge("a", event_to_dict(event), price(event), 1),))

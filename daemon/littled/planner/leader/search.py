@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -218,17 +218,9 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
     if falls:
         batch, decay, rate = _batch(n, rows, FALLING_SPEED, min(batch, FALLING_BATCH_MIN))
         rate = min(FALLING_RATE * rate, BATCH_SPEED_MAX / batch)
-    # a draw of rate e costs e^2 / 2, or pi / 2 times as much
-    drawn = own * float(2 / PI_UPPER) if budget.gaussian else own
-    stump, stump_rate = _stump(rules, n, drawn, batch)
     warmup = _warmup(rules.features(cosines).dimensions, n, rows, batch)
-    trial, trial_after = 0, 0
-    pure = _pure_rate(budget) if stump else Fraction(0)
-    if pure:
-        stump = _part(n, batch, PURE_SHARE, PURE_EXAMPLES / pure)
-        trial = _part(n, batch, TRIAL_SHARE, TRIAL_EXAMPLES / pure)
-        trial_after = max(stump + warmup, round(TRIAL_AFTER * n / batch))
-    batches = n // batch - stump - warmup - trial
+    draws = _draws(rules, budget, own, batch, warmup)
+    batches = n // batch - draws["stump_batches"] - warmup - draws["trial_batches"]
     damping = Fraction(1, max(DAMPED_MIN, min(DAMPED_MAX, n // batch // DAMPED_OVER)))
     falling = decay * (1 - damping)
     scale = scale_of(batches, falling, rows)
@@ -236,7 +228,7 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
     if min(scale, warmup_scale or scale) < SCALE_MIN:
         return None
     last = int(_period(n, own, share)) // batch
-    first = max(1, last if trial else batches // PERIOD_FIRST)
+    first = max(1, last if draws["trial_batches"] else batches // PERIOD_FIRST)
     moments = _multiple(rows / 2, 5 * AdditiveRules.USUAL_LENGTH * AdditiveRules.USUAL_LENGTH)
     try:
         found = LeaderParameters(
@@ -253,10 +245,6 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             cosines=cosines,
             average_batches=AVERAGE_BATCHES,
             publish_every=max(1, -(-(n // batch) // PUBLIC_TIMES)),
-            stump_batches=stump,
-            stump_rate=stump_rate,
-            stump_points=STUMP_POINTS if stump else 0,
-            stump_fade=(PURE_FADE if pure else STUMP_FADE) * stump,
             judging_scale=_multiple(own * share, COUNTED * 4),
             judging_first=first,
             judging_last=max(first, last),
@@ -268,11 +256,9 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             drift_batches=DRIFT_BATCHES if falls else 0,
             drift_lead=DRIFT_LEAD if falls else 0,
             accounting="gaussian" if budget.gaussian else "zcdp",
-            trial_after=trial_after,
-            trial_batches=trial,
-            judging_return=TRIAL_RETURN if trial else 0,
+            **draws,
         )
-        return _with_pure_draws(found, budget.conversion_delta) if pure else found
+        return _with_pure_draws(found, budget) if found.trial_batches else found
     except ValueError:  # a season so long that sums would not fit into 64 bits
         return None
 
@@ -298,6 +284,30 @@ def _period(n: int, rho: float, share: float) -> float:
     return min(n / PERIOD_LAST, math.sqrt(COUNTED / (rho * share)) / LEAD_NOISE)
 
 
+def _draws(
+    rules: AdditiveRules, budget: Budget, own: float, batch: int, warmup: int
+) -> dict[str, Any]:
+    """The parameters of what is drawn from examples of its own: a stump, and in a trial."""
+    n = budget.horizon
+    # a draw of rate e costs e^2 / 2, or pi / 2 times as much
+    batches, rate = _stump(rules, n, own * float(2 / PI_UPPER) if budget.gaussian else own, batch)
+    trial, trial_after, fade = 0, 0, STUMP_FADE
+    pure = _pure_rate(budget) if batches else Fraction(0)
+    if pure:
+        batches, fade = _part(n, batch, PURE_SHARE, PURE_EXAMPLES / pure), PURE_FADE
+        trial = _part(n, batch, TRIAL_SHARE, TRIAL_EXAMPLES / pure)
+        trial_after = max(batches + warmup, round(TRIAL_AFTER * n / batch))
+    return {
+        "stump_batches": batches,
+        "stump_rate": rate,
+        "stump_points": STUMP_POINTS if batches else 0,
+        "stump_fade": fade * batches,
+        "trial_after": trial_after,
+        "trial_batches": trial,
+        "judging_return": TRIAL_RETURN if trial else 0,
+    }
+
+
 def _stump(rules: AdditiveRules, n: int, rho: float, batch: int) -> tuple[int, Fraction]:
     """Batches from which a stump is drawn, and the rate of a draw; none where none is full.
 
@@ -321,8 +331,9 @@ def _pure_rate(budget: Budget) -> Fraction:
     return budget.learning / 2
 
 
-def _with_pure_draws(p: LeaderParameters, delta: Fraction) -> LeaderParameters:
-    """Parameters whose draws cost the epsilon that all else has at this delta, and no more."""
+def _with_pure_draws(p: LeaderParameters, budget: Budget) -> LeaderParameters:
+    """Parameters whose draws cost the epsilon that all else converts to, and no more."""
+    delta = budget.conversion_delta
     epsilon = epsilon_of_gaussian(season_event(p).rows, delta)
     rate = Fraction(math.floor(epsilon * RATE_UNIT / 2), RATE_UNIT)
     return replace(p, stump_rate=rate, conversion_delta=delta)
