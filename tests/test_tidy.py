@@ -51,7 +51,10 @@ ARROWS: dict[str, set[str]] = {
         *("littled_protocol", "classes", "learners", "budget", "portable", "kinds", "ways"),
         "written",
     },
-    "store": {"littled_protocol", "budget", "limits"},
+    "store": {
+        *("littled_protocol", "budget", "limits"),
+        "classes",  # the names of all classes; a store knows nothing else of them
+    },
     "engine": {
         *("littled_protocol", "planner", "learners", "mechanisms", "budget", "store", "portable"),
     },

@@ -30,6 +30,7 @@ from littled.groups.partitions import (
     told_to_store,
 )
 from littled.limits import GROUP_ADDING_SECONDS
+from littled.service.stored_plans import refuse_unknown
 from littled.store.place import StorePath, is_url
 from littled.store.store import Store
 
@@ -130,7 +131,7 @@ def _open(
     key, mark = key_of(keys, partition), mark_of(agreement.place, partition)
     if key is not None and not key.exists():
         raise GroupRefused(f"the noise key {key} is missing: put the group's keys there")
-    return Store.open(directory.stores[partition], key, mark, **options)
+    return Store.open(directory.stores[partition], key, mark, known=refuse_unknown, **options)
 
 
 def _check(

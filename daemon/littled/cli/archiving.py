@@ -7,6 +7,7 @@ import click
 from littled.cli.failures import explained
 from littled.cli.output import console, number, print_json
 from littled.cli.storing import StoreFiles, store_argument, store_options
+from littled.service.stored_plans import refuse_unknown
 from littled.store.archive import Stretch
 from littled.store.errors import StoreError
 from littled.store.place import StorePath
@@ -29,7 +30,10 @@ def archive(store: StorePath, folder: Path, as_json: bool, files: StoreFiles) ->
     examples must be gone.
     """
     moved: list[Stretch] = []
-    with explained(StoreError), Store.open(store, files.key, files.mark) as opened:
+    with (
+        explained(StoreError),
+        Store.open(store, files.key, files.mark, known=refuse_unknown) as opened,
+    ):
         while opened.pack():
             pass
         for stretch in opened.archive(folder):

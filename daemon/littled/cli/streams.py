@@ -18,7 +18,7 @@ from littled.engine import Engine, in_turns
 from littled.groups.partitions import GroupRefused, check_streams
 from littled.learners.snapshot import SnapshotUnusable
 from littled.mechanisms.noise import KeyedNoise
-from littled.service.stored_plans import stored_plan
+from littled.service.stored_plans import refuse_unknown, stored_plan
 from littled.store.errors import StoreError
 from littled.store.place import StorePath
 from littled.store.records import StoredRelease
@@ -45,7 +45,10 @@ def add(store: StorePath, configuration: Path, as_json: bool, files: StoreFiles)
     """
     with explained(ConfigurationError, status=WRONG_USE):
         wanted = load_configuration(configuration)
-    with explained(StoreError), Store.open(store, files.key, files.mark) as opened:
+    with (
+        explained(StoreError),
+        Store.open(store, files.key, files.mark, known=refuse_unknown) as opened,
+    ):
         asked = wanted.to_dict()["streams"]
         known = opened.configuration.get("streams", {})
         for name in opened.plans:
@@ -94,7 +97,10 @@ def close(
     asks for its ledger gets what there is. It cannot be opened again, and no other stream can have
     its name.
     """
-    with explained(StoreError), Store.open(store, files.key, files.mark, archive=archive) as opened:
+    with (
+        explained(StoreError),
+        Store.open(store, files.key, files.mark, archive=archive, known=refuse_unknown) as opened,
+    ):
         if name not in opened.plans:
             raise Failure(
                 f"the store has no stream {name}; it has {listed([*opened.plans])}", WRONG_USE

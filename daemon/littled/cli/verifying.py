@@ -14,6 +14,7 @@ from littled.cli.comparing import Comparison
 from littled.cli.failures import Failure, explained
 from littled.cli.output import console, number, print_json
 from littled.cli.storing import StoreFiles, archive_option, store_argument, store_options
+from littled.store.database import KnownPlans, all_known
 from littled.store.errors import StoreError
 from littled.store.place import StorePath
 from littled.store.store import Store
@@ -41,7 +42,8 @@ def verify(
     are checked with it only. Exit status 1 means that something was found.
     """
     with explained(StoreError):
-        report = check_store(store, files.key, files.mark, archive=archive)
+        known = _known_plans() if replay else all_known
+        report = check_store(store, files.key, files.mark, archive=archive, known=known)
         compared = replayed(store, files, archive) if replay and report.sound else ()
     findings = [*report.findings, *(finding for part in compared for finding in part.findings)]
     if as_json:
@@ -52,6 +54,13 @@ def verify(
         what = "one thing is wrong" if len(findings) == 1 else f"{len(findings)} things are wrong"
         skipped = "; not replayed" if replay and not report.sound else ""
         raise Failure(f"{what} with {store}{skipped}")
+
+
+def _known_plans() -> KnownPlans:
+    """What refuses plans that nobody here could run."""
+    from littled.service.stored_plans import refuse_unknown  # noqa: PLC0415 -- imports the learners
+
+    return refuse_unknown
 
 
 def replayed(store: StorePath, files: StoreFiles, archive: Path | None) -> tuple[Comparison, ...]:

@@ -78,7 +78,7 @@ from littled.service.rows import StreamRows
 from littled.service.samples import Sample
 from littled.service.sessions import ServerContext, Session
 from littled.service.statuses import StatusFrames
-from littled.service.stored_plans import stored_plan
+from littled.service.stored_plans import refuse_unknown, stored_plan
 from littled.service.subscribers import Releases
 from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
@@ -143,9 +143,8 @@ async def serve(
     who serves other streams. take_over: put off another process (`Store.open`). check: raises for a
     store that is not to be served, returns its streams that are others'. trainings: see `Trainers`.
 
-    Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when
-    the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
-    while being served, and whatever an engine raised.
+    Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when the
+    store must not be served, StoreFailed or StoreDamaged when it failed, and what an engine raised.
     """
     guard_loop(log, asyncio.get_running_loop())
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -164,6 +163,7 @@ async def serve(
             archive=archive,
             waiting=lambda reason: log.warning("waiting for the mark", reason=reason),
             take_over=take_over,
+            known=refuse_unknown,
         )
         try:
             others = check(store)

@@ -9,12 +9,13 @@ Tables are described here in the words of SQLite; a database with other words tr
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from littled.budget.charges import AnswerWindows, ChargesUnknown, unknown_parameters
+from littled.classes.registry import CLASSES
 from littled.store.columns import ColumnReader, Columns
 from littled.store.errors import StoreDamaged, StoreRefused
 from littled.store.growth import Closing, has_growth, make_tables, put_streams, read_growth
@@ -328,6 +329,13 @@ class Database(Protocol):
     def readers(self) -> Readers:
         """Connections that read; nothing is opened yet."""
 
+    def glances(self) -> Readers:
+        """The same for one short look that leaves nothing behind, not even an empty log.
+
+        While nobody has it open nothing may be written to it meanwhile: what is found then has to
+        be found again before anything rests on it.
+        """
+
     def writing(self) -> Writing:
         """Open it for writing. Raises StoreError."""
 
@@ -630,21 +638,51 @@ def all_known(store: str, plans: Mapping[str, Mapping[str, Any]]) -> None:
     """Take all plans as known."""
 
 
-def refuse_newer(store: str, plans: Mapping[str, Mapping[str, Any]]) -> None:
-    """StoreRefused for streams whose learners have parameters that only a newer version knows.
+def glance(database: Database, known: KnownPlans = all_known) -> Facts | None:
+    """What never changes, read before anything is written or anybody is put off.
 
-    So it is with ways of learning. store: what messages call the store. A learner of an unknown
-    kind passes: `answer_windows` refuses it.
+    None for what is damaged, or was moved: whoever reads it next says so. known: is asked about all
+    plans. Raises StoreRefused for a store of a newer version, and leaves it as it is, byte for
+    byte; StoreFailed.
     """
-    for stream, plan in plans.items():
-        for name, learner in plan.get("learners", {}).items():
-            with suppress(ChargesUnknown):
-                for unknown in unknown_parameters(learner):
-                    raise StoreRefused(
-                        f"the store in {store} was written by a newer version: learner {name} of "
-                        f"{stream} has {unknown}, which this version does not know; use the "
-                        "version that wrote it"
-                    )
+    with closing(database.glances()) as readers, suppress(StoreDamaged):
+        with readers.lend() as connection:
+            is_nobodys = connection.format() >= FORMATS_ARRIVING
+        return None if is_nobodys else read_known(readers, database.name, known)
+    return None
+
+
+def read_known(
+    readers: Readers, store: str, known: KnownPlans = all_known, seen: Facts | None = None
+) -> Facts:
+    """The same as `read_facts`, also StoreRefused for plans that only a newer version knows.
+
+    store: what messages call the store. known: is asked about all plans. seen: what was found
+    before, which is known to this version.
+    """
+    facts = read_facts(readers)
+    if facts != seen:
+        plans = plans_of(facts)
+        for stream, plan in plans.items():
+            _refuse_newer(store, stream, plan)
+        known(store, plans)
+    return facts
+
+
+def _refuse_newer(store: str, stream: str, plan: Mapping[str, Any]) -> None:
+    """StoreRefused for a stream whose learners have what only a newer version knows."""
+    for name, learner in plan.get("learners", {}).items():
+        for unknown in (*_unknown_class(learner), *unknown_parameters(learner)):
+            raise StoreRefused(
+                f"the store in {store} was written by a newer version: learner {name} of {stream} "
+                f"has {unknown}, which this version does not know; use the version that wrote it"
+            )
+
+
+def _unknown_class(learner: Mapping[str, Any]) -> list[str]:
+    """A learner's class of rules, "the class novel", where this version has no such class."""
+    name = learner.get("hypotheses", {}).get("class")
+    return [f"the class {name}"] if isinstance(name, str) and name not in CLASSES else []
 
 
 def answer_windows(stream: str, plan: Mapping[str, Any]) -> dict[str, AnswerWindows]:

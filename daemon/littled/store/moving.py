@@ -108,7 +108,7 @@ class Moving:
         with ExitStack() as opened:
             database.check()
             key = read_key(source.key, handed_over=source.key_given)
-            with closing(database.readers()) as readers:
+            with closing(database.glances()) as readers:
                 left = _noted(readers, FORMATS_MOVED)
             if left is None:
                 # It raises the mark to all that is stored, and puts off any other owner of it.

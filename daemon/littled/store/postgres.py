@@ -538,6 +538,10 @@ class PostgresDatabase:
         """Connections that read; nothing is opened yet."""
         return PostgresReaders(self)
 
+    def glances(self) -> PostgresReaders:
+        """The same: whoever reads leaves nothing behind here."""
+        return self.readers()
+
     def writing(self) -> PostgresWriting:
         """Take the store over, to write. Raises StoreError."""
         return PostgresWriting(self.connect())

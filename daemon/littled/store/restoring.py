@@ -27,11 +27,11 @@ from littled.store.database import (
     all_known,
     begin_growing,
     complete,
+    glance,
     plan_of,
-    plans_of,
     read_facts,
+    read_known,
     record_key,
-    refuse_newer,
 )
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.growth import Closing, put_closing, put_lost
@@ -144,16 +144,15 @@ class Restoring:
         register: Register | None = None
         try:
             place.database.check()
+            seen = glance(place.database, known)
             lock = place.database.lock()
             key = read_key(place.key, handed_over=place.key_given)
             register = open_register(place, key)
             mark, revision = register.read()
-            facts = read_facts(readers)
+            facts = read_known(readers, place.name, known, seen)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
-            refuse_newer(place.name, plans_of(facts))
             on = copy or bool(revision.lost)
             _check(place, facts, mark, History(readers, facts), copy=on, archive=archive)
-            known(place.name, plans_of(facts))
             return cls(place, facts, mark, revision, register, readers, lock)
         except BaseException as error:
             _let_go(readers, lock)

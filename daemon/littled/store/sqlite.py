@@ -298,10 +298,11 @@ def _named_columns(connection: Connection) -> dict[int, int]:
 class SqliteReaders:
     """Connections that read, lent to any thread for one short transaction."""
 
-    def __init__(self, path: Path, vfs: str | None = None) -> None:
-        """Nothing is opened yet."""
+    def __init__(self, path: Path, vfs: str | None = None, *, glancing: bool = False) -> None:
+        """Nothing is opened yet. glancing: see `littled.store.database.Database.glances`."""
         self._path = path
         self._vfs = vfs
+        self._glancing = glancing
         self.columns: ColumnReader | None = ColumnReader(path.parent, vfs)
         self._lending = Lending(self._open, SqliteConnection.close, translated)
 
@@ -325,7 +326,7 @@ class SqliteReaders:
         return [] if found == ["ok"] else [f"SQLite's own check: {problem}" for problem in found]
 
     def _open(self) -> SqliteConnection:
-        if self._unwritable():
+        if self._alone():
             connection = SqliteConnection(
                 f"{self._path.absolute().as_uri()}?immutable=1",
                 flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
@@ -339,10 +340,14 @@ class SqliteReaders:
         _distrust(connection)
         return connection
 
-    def _unwritable(self) -> bool:
-        """Whether this is a copy on a medium that cannot be written, so that nobody else does."""
-        log = self._path.with_name(f"{self._path.name}-wal")
-        return not log.exists() and not os.access(self._path.parent, os.W_OK)
+    def _alone(self) -> bool:
+        """Whether it can be read without a log, which SQLite would make, and could not remove.
+
+        So it is with a copy on a medium that cannot be written, so that nobody else does.
+        """
+        if self._path.with_name(f"{self._path.name}-wal").exists():
+            return False
+        return self._glancing or not os.access(self._path.parent, os.W_OK)
 
     def close(self) -> None:
         """Close what is idle; what is lent is closed when it comes back."""
@@ -394,6 +399,10 @@ class SqliteDatabase:
     def readers(self) -> SqliteReaders:
         """Connections that read; nothing is opened yet."""
         return SqliteReaders(self.path, self._vfs)
+
+    def glances(self) -> SqliteReaders:
+        """The same for one short look that leaves nothing behind."""
+        return SqliteReaders(self.path, self._vfs, glancing=True)
 
     def writing(self) -> SqliteWriting:
         """Open the file for writing. Raises StoreError."""

@@ -47,10 +47,10 @@ from littled.store.database import (
     begin_beside,
     begin_growing,
     complete,
+    glance,
     plans_of,
-    read_facts,
+    read_known,
     record_key,
-    refuse_newer,
     stream_rows,
 )
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
@@ -155,7 +155,6 @@ class Store:
         archive = None if self._archive is None else Archive(self._archive, facts)
         self._history = History(self._readers, facts, archive)
         self._plans = plans_of(facts)
-        refuse_newer(self._place.name, self._plans)
         self._caps = {name: Price.from_dict(plan["caps"]) for name, plan in self._plans.items()}
         self._restores = {name: self._history.restores.of(name) for name in facts.streams}
         self._answers: dict[str, int] = {}
@@ -216,7 +215,7 @@ class Store:
         folder with what was moved out of the store; only whoever reads that needs it. waiting: told
         a sentence whenever the mark cannot be had at once. take_over: put off a process that serves
         the store, where the database can (`littled.store.database.Database.lock`). known: is asked
-        about all plans before anything is written.
+        about all plans before anything is written or anybody is put off.
         Raises StoreRefused with a sentence that says what to do; StoreFailed when the disk fails.
         """
         place = Place.of(path, key_path, mark_path, vfs)
@@ -228,6 +227,7 @@ class Store:
         register: Register | None = None
         try:
             place.database.check()
+            seen = glance(place.database, known)
             key = read_key(place.key, handed_over=place.key_given)
             register = open_register(place, key, waiting)
             if not read_only:
@@ -236,10 +236,9 @@ class Store:
                 place.database.sync_names()
             # Read before the database, which a daemon at work would always have ahead of it.
             mark, revision = current(register)
-            facts = read_facts(readers)
+            facts = read_known(readers, place.name, known, seen)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
             store = cls(place, key, facts, readers, register, lock, writing, archive)
-            known(place.name, store._plans)
             store._check(mark, revision, progress)
         except BaseException as error:
             _close_quietly(readers, writing, lock)

@@ -9,7 +9,7 @@ write-ahead log grow, so it is better made on a store at rest.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -23,11 +23,12 @@ from littled.budget.price import AMOUNTS, Price
 from littled.store.archive import Archive
 from littled.store.database import (
     Facts,
+    KnownPlans,
+    all_known,
     answer_windows,
+    glance,
     plan_of,
-    plans_of,
     read_facts,
-    refuse_newer,
 )
 from littled.store.errors import StoreDamaged, StoreError, StoreRefused
 from littled.store.figures import wrong_figures
@@ -104,17 +105,20 @@ def verify(
     *,
     alone: bool = False,
     archive: Path | None = None,
+    known: KnownPlans = all_known,
 ) -> Report:
     """Check the store in the folder `path`; see `Store.open` for the paths.
 
     alone: by itself, without its high-water mark. archive: the folder with what was moved out of
-    the store; without it that is not checked, and the report says how much it is. Raises
-    StoreRefused when there is no store, or one of a newer version, with a format or parameters that
-    are not known here; whatever is wrong with one that is there is a finding.
+    the store; without it that is not checked, and the report says how much it is. known: is asked
+    about all plans before anything is checked. Raises StoreRefused when there is no store, or one
+    of a newer version, with a format, a class or parameters that are not known here; whatever is
+    wrong with one that is there is a finding.
     """
     place = Place.of(path, key_path, mark_path)
     if not place.database.exists():
         raise StoreRefused(f"there is no store in {place.name}")
+    glance(place.database, known)
     check = _Check()
     # Before the database, which a daemon at work always has ahead of its mark.
     mark: HighWaterMark | None = None
@@ -130,8 +134,6 @@ def verify(
             facts = read_facts(readers)
         except StoreDamaged as error:
             return Report((*check.findings, str(error)), ())
-        with suppress(StoreDamaged):  # a finding, below
-            refuse_newer(place.name, plans_of(facts))
         with check.part():
             if key is not None:
                 check_fingerprint(key, facts.instance, facts.fingerprint, place.key)

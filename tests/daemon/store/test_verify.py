@@ -325,14 +325,18 @@ from littled.cli.entry import run
 
 assert run(["verify", sys.argv[1]]) == 0
 import littled.budget.charges, littled.budget.events, littled.store.restoring, littled.store.verify
-rooms = {name.split(".")[1] for name in sys.modules if name.startswith("littled.")}
-print(sorted(rooms))
+ours = [name for name in sys.modules if name.startswith("littled.")]
+# the names of all classes, and no class
+of_classes = {name.removeprefix("littled.") for name in ours if "classes" in name}
+assert of_classes == {"classes", "classes.registry"}
+print(sorted({name.split(".")[1] for name in ours}))
 """
     arguments = [sys.executable, "-P", "-c", program, str(path)]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert (
-        done.stdout.splitlines()[-1] == "['budget', 'cli', 'kinds', 'limits', 'portable', 'store']"
+        done.stdout.splitlines()[-1]
+        == "['budget', 'classes', 'cli', 'kinds', 'limits', 'portable', 'store']"
     )
 
 

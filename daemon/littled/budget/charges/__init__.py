@@ -128,10 +128,14 @@ class KindCharges(Protocol):
 def unknown_parameters(learner: Mapping[str, Any]) -> list[str]:
     """What of a learner's parameters only a newer version knows, in order.
 
-    "the parameter haste", and behind all of these "the selection novel". The learner is given as to
-    `Charges.of`. Nobody can tell what these cost. Raises ChargesUnknown for an unknown kind.
+    "the parameter haste", and behind all of these "the selection novel"; or "the kind novel" alone.
+    The learner is given as to `Charges.of`. Nobody can tell what these cost.
     """
-    derivation, parameters = _derivation(learner), learner.get("parameters", {})
+    try:
+        derivation = _derivation(learner)
+    except ChargesUnknown:
+        return [f"the kind {learner.get('kind')}"]
+    parameters = learner.get("parameters", {})
     unknown = set(parameters) - derivation.parameters - {QUALITY}
     found = [f"the parameter {name}" for name in sorted(unknown)]
     try:
