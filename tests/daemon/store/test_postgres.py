@@ -336,6 +336,18 @@ def test_who_takes_over_ends_the_connections_of_an_owner_in_the_middle_of_a_comm
     assert verify(home.url, home.key, home.mark).sound
 
 
+def test_who_would_take_over_what_a_newer_version_serves_puts_nobody_off(home: Home) -> None:
+    def newer(_store: str, _plans: object) -> None:
+        raise StoreRefused("it was written by a newer version")
+
+    with home.open() as first:
+        feed(first, [3])
+        with pytest.raises(StoreRefused, match="by a newer version"):
+            home.open(take_over=True, known=newer)
+        feed(first, [1])
+    assert verify(home.url, home.key, home.mark).sound
+
+
 def test_who_takes_over_leaves_other_stores_of_the_same_server_alone(
     home: Home, server: Postgres, tmp_path: Path
 ) -> None:
