@@ -2728,6 +2728,13 @@ LEADERS = (
         ("daemon/budget/test_charges.py",),
     ),
     Mutant(
+        "what is promised at one delta claimed at every one",
+        "auditing/claims.py",
+        "if delta <= delta_z]",
+        "if delta <= 1]",
+        ("daemon/auditing/test_claims.py",),
+    ),
+    Mutant(
         "draws that are beside the rest of a season forgotten for other accountants",
         "budget/prices.py",
         "event = replace(event, conversion_delta=Fraction(0))",

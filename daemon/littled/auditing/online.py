@@ -68,13 +68,14 @@ def engine_subject(
 
     `points` are those whose labels published rules are asked for.
     """
-    caps = season_cost(learner.learner(plan.stream))
+    audited = learner.learner(plan.stream)
+    caps = season_cost(audited)
     alone = replace(plan, caps=caps, plans=(learner,))
     looked_at = point_type(plan.x_type).encode(points)
     return TrialSubject(
         name,
         words,
-        claims_of(caps, plan.delta_z),
+        claims_of(caps, plan.delta_z, audited.season_events()),
         [EngineTrial(alone, pair, looked_at, fault) for pair in pairs],
         VIEWS,
     )

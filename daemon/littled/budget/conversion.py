@@ -147,8 +147,9 @@ def guarantee(caps: Price, delta_z: Fraction) -> tuple[Fraction, Fraction]:
     of PRIVACY.md).
 
     Where caps.rho is 0, it is epsilon_pure + epsilon_of_gaussian(gaussian, delta_z) in the same way
-    ("Gaussian differential privacy" there). Where it is not, gaussian counts as a part of rho,
-    since mu-GDP is (mu^2/2)-zCDP.
+    ("Gaussian differential privacy" there; "Parts side by side" for an event with a
+    conversion_delta, which is for a delta_z of at most that). Where it is not, gaussian counts as a
+    part of rho, since mu-GDP is (mu^2/2)-zCDP.
 
     ValueError if caps.rho or caps.gaussian is above 0 and delta_z is not positive, or if delta_z is
     negative.

@@ -12,7 +12,7 @@ on the first parts of all mixtures (see `littled.budget.price`), for every Renyi
 divergence of the two transcripts is at most the largest sum of epsilon_pure_i + a * (rho_i +
 gaussian_i) over all paths, hence at most epsilon_pure + a * (rho + gaussian); the mass outside is
 at most delta. Without a rho they are sqrt(2 gaussian)-GDP but for the pure parts (PRIVACY.md,
-"Gaussian differential privacy").
+"Gaussian differential privacy"), and for draws that stand beside them ("Parts side by side").
 
 Actions that release step by step while others run (the triggers of a season, a segment of stage
 tests) are admitted as a whole when they begin, and are pure, or pure outside a set of transcripts

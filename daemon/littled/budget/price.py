@@ -9,11 +9,12 @@ seeing what the earlier ones released, add up componentwise: conditioned on the 
 mixtures, Renyi divergences add, and the probability to leave them is at most the sum of the deltas.
 
 The fourth amount, `gaussian`, is mu^2/2 of M_1 and M'_1 that are mu-GDP (Dong, Roth, Su, "Gaussian
-Differential Privacy"): as hard to tell apart as N(0, 1) and N(mu, 1). A mechanism is priced by its
-rho or by it, never by both. Squares of mu add up; and as mu-GDP is (mu^2/2)-zCDP, the divergence of
-all together is at most epsilon_pure + a * (rho + gaussian). Alone it says more than a rho of the
-same size (`littled.budget.conversion`). It is written only where it is not 0: prices that were
-charged before there was one are written as they were.
+Differential Privacy"): as hard to tell apart as N(0, 1) and N(mu, 1); beside what is drawn from
+other examples, where an event says so (`littled.budget.prices.stands_alone`). A mechanism is priced
+by its rho or by it, never by both. Squares of mu add up; and as mu-GDP is (mu^2/2)-zCDP, the
+divergence of all together is at most epsilon_pure + a * (rho + gaussian). Alone it says more than a
+rho of the same size (`littled.budget.conversion`). It is written only where it is not 0: prices
+that were charged before there was one are written as they were.
 
 Tests that release step by step may be pure outside a set of transcripts of mass d instead
 (Lemma D, one-sided; PRIVACY.md, Composition).

@@ -133,13 +133,18 @@ def _scorecard_season(event: ScorecardSeason) -> Price:
     return Price(Fraction(0), Fraction(0), Fraction(0), amount)
 
 
+def stands_alone(event: PrivacyEvent) -> bool:
+    """Whether parts of an event stand side by side, so that its price is for one delta only."""
+    return isinstance(event, ScorecardSeason) and bool(event.conversion_delta)
+
+
 def not_alone(event: PrivacyEvent, caps: Price, delta_z: Fraction) -> str | None:
     """Why a stream with these caps may not be charged for an event; None if it may, as is usual.
 
     An event with a `conversion_delta` needs all there is of rho and GDP for itself, and the delta
     by which these are converted (PRIVACY.md, "Parts side by side"). `delta_z`: of the stream.
     """
-    if not isinstance(event, ScorecardSeason) or not event.conversion_delta:
+    if not (isinstance(event, ScorecardSeason) and stands_alone(event)):
         return None
     own = price(event)
     if (caps.rho, caps.gaussian) == (own.rho, own.gaussian) and delta_z == event.conversion_delta:
@@ -255,7 +260,7 @@ def composable_price(event: PrivacyEvent) -> Price:
 
     More for one that `not_alone` speaks of, whose price is for its stream's caps only.
     """
-    if isinstance(event, ScorecardSeason) and event.conversion_delta:
+    if isinstance(event, ScorecardSeason) and stands_alone(event):
         event = replace(event, conversion_delta=Fraction(0))
     return price(event)
 

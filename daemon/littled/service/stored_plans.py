@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from littled.planner import PlanError, StreamPlan
-from littled.store.errors import StoreRefused
+from littled.store.errors import StoreDamaged, StoreRefused
 from littled.store.store import Store
 
 
@@ -23,7 +23,7 @@ def refuse_unknown(store: str, plans: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _known(store: str, stream: str, plan: Mapping[str, Any]) -> StreamPlan:
-    """What is stored is what was planned (stores see to that), so it cannot be anything else."""
+    """What is stored is what was planned, so what is no plan at all is damage: StoreDamaged."""
     try:
         return StreamPlan.from_dict(plan)
     except PlanError as error:
@@ -31,3 +31,5 @@ def _known(store: str, stream: str, plan: Mapping[str, Any]) -> StreamPlan:
             f"the store in {store} was written by a newer version, as the plan of {stream} is not "
             f"one of this version ({error}); use the version that wrote it"
         ) from error
+    except ValueError as error:
+        raise StoreDamaged(f"the plan of {stream} in {store} is no plan: {error}") from error

@@ -18,7 +18,8 @@ NOTES = (
     "Every season is a composition of its own: an example is in one season, so all seasons "
     "together cost it the largest of them, not their sum. Users are protected with their examples "
     "of one season.",
-    "Charges of one season are composed: they add up.",
+    "Charges of one season are composed: they add up. The price of one with a conversion_delta is "
+    "for its own stream, and for no larger delta; what other accountants are given adds up.",
     "What windows and epochs of one season have in parallel is charged once, when the season "
     "opens: an example is in one of them, so all of them cost it the largest, and prepaid "
     "selections and answers cost nothing more.",

@@ -9,6 +9,8 @@ import pytest
 from littled.auditing.claims import claims_of
 from littled.auditing.subjects import small_plan
 from littled.auditing.subjects.online import PUBLISHING
+from littled.budget.conversion import epsilon_of_gaussian
+from littled.budget.events import ScorecardSeason
 from littled.budget.price import Price
 from littled.planner import season_cost
 
@@ -32,3 +34,21 @@ def test_zcdp_is_claimed_at_many_deltas_and_pure_at_one() -> None:
     assert len({each.delta for each in mixed}) == 5
     later = sorted(mixed, key=lambda each: each.delta)
     assert all(a.epsilon > b.epsilon > 1 for a, b in pairwise(later))
+
+
+def test_of_parts_side_by_side_nothing_is_claimed_at_a_larger_delta() -> None:
+    """There draws may cost more than what the rest converts to."""
+    plan = small_plan("scorecard-trial")
+    (learner,) = plan.publishing
+    (event, *others) = learner.learner(plan.stream).season_events()
+    assert isinstance(event, ScorecardSeason)
+    larger, smaller = plan.delta_z * 2, plan.delta_z / 2
+    drawn = 2 * event.stump_rate
+    assert epsilon_of_gaussian(plan.caps.gaussian, larger) < drawn
+    assert drawn <= epsilon_of_gaussian(plan.caps.gaussian, smaller)
+    claims = claims_of(plan.caps, plan.delta_z, [*others, event])
+    without = claims_of(plan.caps, plan.delta_z, others)
+    # the plan's delta is nearly a hundredth, so two of the four are larger
+    assert len(claims) == len(without) - 2
+    assert max(claim.delta for claim in claims) == float(plan.delta_z + plan.caps.delta)
+    assert all(claim.epsilon >= drawn for claim in claims)

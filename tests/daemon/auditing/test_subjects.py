@@ -121,7 +121,8 @@ def test_learners_of_a_stream_are_audited_one_by_one() -> None:
 
 # One small learner of each kind whose audits are the engine's.
 OF_KINDS = [
-    *("window-dense", "scorecard", "prefix-sets", "minimum-stable", "most-frequent-stable"),
+    *("window-dense", "scorecard", "scorecard-trial", "prefix-sets", "minimum-stable"),
+    "most-frequent-stable",
     "sequence-exponential",
 ]
 

@@ -66,8 +66,8 @@ class Judgement:
         """The judgement after one more period's numbers; `examples` is what all right would be.
 
         lead: by how many standard deviations of a lead a scorecard has to be behind, to be left.
-        halves: by how many halves of one it has to be ahead, to be taken again; another candidate
-        is then left for a third one that leads by two halves.
+        halves: by how many halves of one it has to be ahead of "never" or "always", to be taken
+        again; above 0 these are left for the stump, or for each other, by two halves.
         """
         faded = [number * _FADE_ABOVE // _FADE_BELOW for number in self.standing]
         standing = tuple(old + new for old, new in zip(faded, released, strict=True))

@@ -112,8 +112,9 @@ class LeaderParameters:
       scorecard, the stump, "never" or "always"; they come after `trial_after` batches of a season,
       nothing else is learned from them, and until then a first season publishes its stump. 0 for
       none.
-    - `judging_return`: a scorecard that was left is taken again when it leads by so many halves of
-      a standard deviation of a lead; 0 as soon as it is not behind.
+    - `judging_return`: a scorecard that was left for "never" or "always" is taken again when it
+      leads by so many halves of a standard deviation of a lead; 0 as soon as it is not behind, as
+      after a stump.
     - `conversion_delta`: above 0 draws are pure, and a season costs what the rest of it costs, by
       the epsilon that this has at this delta; 0 where draws are booked with the rest.
 

@@ -76,7 +76,7 @@ STUMP_LEAST = 80
 # right answers apart by about a hundredth.
 PURE_SHARE, PURE_EXAMPLES, PURE_FADE = 12, 400, 8
 TRIAL_AFTER, TRIAL_SHARE, TRIAL_EXAMPLES = Fraction(2, 25), 25, 150
-# After a trial a scorecard is taken again when it leads by half a deviation.
+# After a trial a scorecard that leads what is always the same by half a deviation is taken again.
 TRIAL_RETURN = 1
 # Periods of judging, in parts of a season, and the noise in a lead that is wanted, in parts of the
 # longest; within limits of the budget's share.
