@@ -337,6 +337,8 @@ class SqliteReaders:
                 str(self._path), flags=apsw.SQLITE_OPEN_READONLY, vfs=self._vfs
             )
         connection.set_busy_timeout(int(1000 * STORE_BUSY_SECONDS))
+        # the last one to close would ask for a lock to empty the log, which it cannot do
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         _distrust(connection)
         return connection
 
