@@ -125,7 +125,7 @@ def held_up() -> Iterator[None]:
         patch.object(Store, "_reserve", lambda *_: None),
         _held(PostgresDatabase, "writing", "raise"),
         _held(store_module, "current", "mark"),
-        _held(store_module, "read_facts", "store"),
+        _held(store_module, "read_known", "store"),
         _held(EtcdRegister, "claim", "claim"),
         _held(EtcdRegister, "_put", "put"),
     ):
