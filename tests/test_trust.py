@@ -62,7 +62,7 @@ def test_what_epsilon_means_is_computed(epsilon: str) -> None:
         ),
         (
             "real-streams.md",
-            ["told | 50.8 | 9.0 | 91.5 |", "12.0 | 8.6 | 15.1 |", "*lectures* alone, by 0.2 points"],
+            ["told | 50.8 | 9.0 | 91.5 |", "12.0 | 8.6 | 15.1 |", "*lectures* alone, by 0.2"],
         ),
         ("mistakes.md", ["72 / 78 / 127", "404 / 424 / 356", "94 / 124 / 174", "75,900", "933"]),
         ("quality.md", ["| 100,000 | 16 | 6,250 | 1.9 |", "| 1,000,000 | 24 | 41,666 | 0.3 |"]),
