@@ -9,7 +9,7 @@ guessed.
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from littled.budget import predictions
 from littled.budget.events import (
@@ -133,7 +133,7 @@ def _scorecard_season(event: ScorecardSeason) -> Price:
     return Price(Fraction(0), Fraction(0), Fraction(0), amount)
 
 
-def stands_alone(event: PrivacyEvent) -> bool:
+def stands_alone(event: PrivacyEvent) -> TypeGuard[ScorecardSeason]:
     """Whether parts of an event stand side by side, so that its price is for one delta only."""
     return isinstance(event, ScorecardSeason) and bool(event.conversion_delta)
 
@@ -144,7 +144,7 @@ def not_alone(event: PrivacyEvent, caps: Price, delta_z: Fraction) -> str | None
     An event with a `conversion_delta` needs all there is of rho and GDP for itself, and the delta
     by which these are converted (PRIVACY.md, "Parts side by side"). `delta_z`: of the stream.
     """
-    if not (isinstance(event, ScorecardSeason) and stands_alone(event)):
+    if not stands_alone(event):
         return None
     own = price(event)
     if (caps.rho, caps.gaussian) == (own.rho, own.gaussian) and delta_z == event.conversion_delta:
@@ -260,7 +260,7 @@ def composable_price(event: PrivacyEvent) -> Price:
 
     More for one that `not_alone` speaks of, whose price is for its stream's caps only.
     """
-    if isinstance(event, ScorecardSeason) and stands_alone(event):
+    if stands_alone(event):
         event = replace(event, conversion_delta=Fraction(0))
     return price(event)
 
