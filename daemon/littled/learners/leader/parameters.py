@@ -98,7 +98,8 @@ class LeaderParameters:
       `judging_last`, the first of which begins after as many; 0 if nothing is judged.
     - `damping`: by what share the coefficients fall more than `decay` from batch to batch; above 0
       only so many sums of batches are kept as have a coefficient, and `decay` is 1 - 1/k.
-    - `judging_lead`: a scorecard is left for what leads by so many standard deviations of a lead.
+    - `judging_lead`: a scorecard is left for what leads by so many standard deviations of a lead,
+      and by half a percent of the examples.
     - `short_share`: of the usual length of rows less their mean; shorter ones are not stretched to
       a common length, all others are.
     - `falling_after`: f, in batches: t batches after a sequence began the learning rate is
@@ -353,8 +354,8 @@ def _wrong_portfolio(p: LeaderParameters) -> Iterator[str]:
         yield "a stump needs stump_batches and a stump_rate above 0, and neither without the other"
     if p.stump_points > STUMP_POINTS_MAX or bool(p.stump_points) != bool(p.stump_fade):
         yield f"stump_points must be from 0 to {STUMP_POINTS_MAX}, and need stump_fade"
-    if not 1 <= p.judging_lead <= JUDGING_LEAD_MAX or p.judging_return > JUDGING_LEAD_MAX:
-        yield f"judging_lead must be from 1 to {JUDGING_LEAD_MAX}, judging_return at most as much"
+    if max(p.judging_lead, p.judging_return) > JUDGING_LEAD_MAX:
+        yield f"judging_lead and judging_return must be from 0 to {JUDGING_LEAD_MAX}"
     if p.least_change > LEAST_CHANGE_MAX:
         yield f"least_change must be from 0 to {LEAST_CHANGE_MAX}"
     if bool(p.judging_scale) != (0 < p.judging_first <= p.judging_last):

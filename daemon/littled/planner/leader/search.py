@@ -80,11 +80,11 @@ TRIAL_AFTER, TRIAL_SHARE, TRIAL_EXAMPLES = Fraction(2, 25), 25, 150
 TRIAL_RETURN = 1
 # Periods of judging, in parts of a season, and the noise in a lead that is wanted, in parts of the
 # longest; within limits of the budget's share.
-PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 32, 8, 0.007
+PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 64, 8, 0.0035
 JUDGING_MIN, JUDGING_MAX = 0.01, 0.07
-# A scorecard is left for what leads by so many deviations of that noise: where the limit of the
-# share leaves more noise than is wanted, by more of them.
-LEAD, LEAD_NOISY = 1, 2
+# The longest periods are shorter where there is no more noise than this in a lead. A scorecard is
+# left for whatever leads, or, where there is more noise, for what leads by so many deviations.
+LEAD_NOISY, LEAD_USUAL, LEAD_CAREFUL = 0.007, 0, 2
 # Cosines of each of k columns in order: 128 / k^2, but at least 4 and at most 32.
 COSINES_TOGETHER, COSINES_MIN, COSINES_OF_FEW = 128, 4, 32
 # Published weights move half-way after each batch: streams whose days differ lose by more.
@@ -229,6 +229,7 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
         return None
     last = int(_period(n, own, share)) // batch
     first = max(1, last if draws["trial_batches"] else batches // PERIOD_FIRST)
+    noisy = _lead_noise(own, share) > LEAD_NOISY * n / PERIOD_LAST
     moments = _multiple(rows / 2, 5 * AdditiveRules.USUAL_LENGTH * AdditiveRules.USUAL_LENGTH)
     try:
         found = LeaderParameters(
@@ -251,7 +252,7 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             least_change=LEAST_CHANGE,
             damping=damping,
             short_share=SHORT_SHARE,
-            judging_lead=LEAD if share < JUDGING_MAX else LEAD_NOISY,
+            judging_lead=LEAD_CAREFUL if noisy else LEAD_USUAL,
             falling_after=n // batch // FALLING_OVER if falls else 0,
             drift_batches=DRIFT_BATCHES if falls else 0,
             drift_lead=DRIFT_LEAD if falls else 0,
@@ -270,10 +271,7 @@ def cosines_of(rules: AdditiveRules) -> int:
 
 
 def judging_share(n: int, rho: float) -> float:
-    """The share of rho by which the noise in a lead is `LEAD_NOISE` of the longest periods.
-
-    The counts of a period have the variance v = 3 / (2 share rho), each of two that are compared.
-    """
+    """The share of rho by which the noise in a lead is `LEAD_NOISE` of the longest periods."""
     noise = LEAD_NOISE * n / PERIOD_LAST
     wanted = COUNTED / (rho * noise * noise)
     return max(JUDGING_MIN, min(JUDGING_MAX, wanted))
@@ -281,7 +279,15 @@ def judging_share(n: int, rho: float) -> float:
 
 def _period(n: int, rho: float, share: float) -> float:
     """Examples of the longest periods: where they can be shorter for that noise, they are."""
-    return min(n / PERIOD_LAST, math.sqrt(COUNTED / (rho * share)) / LEAD_NOISE)
+    return min(n / PERIOD_LAST, _lead_noise(rho, share) / LEAD_NOISY)
+
+
+def _lead_noise(rho: float, share: float) -> float:
+    """Standard deviation of a lead, in examples.
+
+    The counts of a period have the variance v = 3 / (2 share rho), each of two that are compared.
+    """
+    return math.sqrt(COUNTED / (rho * share))
 
 
 def _draws(

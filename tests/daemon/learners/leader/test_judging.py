@@ -41,8 +41,11 @@ def test_noise_alone_is_no_lead() -> None:
     assert Judgement().after((0, 2 * NOISE, 0), whole).choice is Candidate.STUMP
 
 
-def test_a_plan_may_ask_for_a_lead_of_more_noise() -> None:
+def test_a_plan_may_ask_for_a_lead_of_more_noise_or_of_none() -> None:
     whole = 10 * NOISE
+    half_a_percent = 2 * whole // 200
+    assert Judgement().after((0, half_a_percent, 0), whole, lead=0).choice is Candidate.SCORECARD
+    assert Judgement().after((0, half_a_percent + 1, 0), whole, lead=0).choice is Candidate.STUMP
     assert Judgement().after((0, 2 * NOISE, 0), whole, lead=2).choice is Candidate.SCORECARD
     assert Judgement().after((0, 3 * NOISE, 0), whole, lead=2).choice is Candidate.STUMP
 
