@@ -1,9 +1,12 @@
 """What every test shares: property tests with the same cases everywhere, and a clean process."""
 
+import ast
 import logging
+import re
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +19,25 @@ if TYPE_CHECKING:
 # Fewer cases than the library's default: the same ones every time, so more would only repeat them.
 settings.register_profile("ci", derandomize=True, deadline=None, database=None, max_examples=20)
 settings.load_profile("ci")
+
+# Schemas are checked without formats, whose grammar takes every process seconds to read.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import files whose tests are all marked as what is not asked for.
+
+    What they import, and the tests that they enumerate, would take every process seconds.
+    """
+    if collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    marks = re.findall(r"\bnot (\w+)", config.option.markexpr)
+    said = {f"pytestmark = pytest.mark.{mark}" for mark in marks}
+    if said.isdisjoint(lines := text.splitlines()):
+        return None
+    # such a line within a text that a test writes marks nothing
+    return not said.isdisjoint(lines[each.lineno - 1] for each in ast.parse(text).body) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -8,11 +8,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import cross_val_predict, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from littled_client import ClientError, ExampleError, Published, Rule
 from littled_protocol import rules
@@ -113,6 +108,13 @@ def test_what_has_no_points_or_is_no_value_is_not_explained() -> None:
 
 
 def test_it_is_a_fitted_classifier_of_scikit_learn() -> None:
+    # imported here, as it takes every process that collects the tests seconds
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.metrics import get_scorer
+    from sklearn.model_selection import cross_val_predict, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
     many, labels = pd.concat([FRAME] * 4), ["no", "yes"] * 4
     for last in (DEBTS, FrozenEstimator(DEBTS)):
         steps = make_pipeline(FunctionTransformer(), last)
