@@ -33,6 +33,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from littled.portable import LN2, Floats, exp, expm1, expm1s, exps, log, log1p, total
 
@@ -41,6 +43,8 @@ GRID_STEPS = 128
 FIRES_MAX = 400
 # Threshold noise beyond this many multiples of 1/rate is taken as if it were at its worst.
 NOISE_RANGE = 25.0
+# Chances below this are not followed any further, unless somebody asks for less.
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,11 @@ def poisson_quantile(mean: float, failure: float) -> int:
 
 @lru_cache(maxsize=4096)
 def fires_beyond(
-    log_rules: float, rate: float, threshold: float, threshold_rate: float
+    log_rules: float,
+    rate: float,
+    threshold: float,
+    threshold_rate: float,
+    negligible: float = NEGLIGIBLE,
 ) -> tuple[float, ...]:
     """P[X_1 + ... + X_n <= ln N] for n = 1, 2, ... until it is negligible.
 
@@ -132,40 +140,53 @@ def fires_beyond(
     if log_rules <= 0:
         return ()
     steps = _lowering(log_rules, rate, threshold, threshold_rate)
-    # row i: the law of one step more, begun at i
-    behind = np.arange(GRID_STEPS + 1) - np.arange(GRID_STEPS + 1)[:, None]
-    matrix = np.where(behind >= 0, steps[behind], 0.0)
+    # row i: the law of one step more, begun at i, which is a window on zeros and then the law
+    laws = sliding_window_view(np.concatenate((np.zeros(GRID_STEPS), steps)), GRID_STEPS + 1)
+    matrix = laws[::-1]
+    moved = np.empty(matrix.shape)  # one for all steps: to ask for it takes longer than a step
     weight = np.zeros(GRID_STEPS + 1)
     weight[0] = 1.0
     tails: list[float] = []
     while len(tails) < FIRES_MAX:
-        weight = total(weight[:, None] * matrix, axis=0)
+        weight = total(np.multiply(weight[:, None], matrix, out=moved), axis=0)
         # they never rise; what rounding adds is left out
         tails.append(min(float(total(weight)), tails[-1] if tails else 1.0))
-        if tails[-1] < 1e-6:
+        if tails[-1] < negligible:
             break
     return tuple(tails)
 
 
 def _lowering(log_rules: float, rate: float, threshold: float, threshold_rate: float) -> Floats:
     """Law of X on the grid 0, ln(N)/steps, ..., rounded down; mass above ln N is left out."""
-    reach = math.ceil(NOISE_RANGE / threshold_rate)
-    stride = max(1, reach // 100)  # a coarse grid of rho, each cell at its lowest value
-    rho = np.arange(-reach, reach + 1, stride)
-    mass = exps(-threshold_rate * np.abs(rho))
-    mass /= total(mass)
+    rho, stride, mass = _threshold_noise(threshold_rate)
     share = -expm1s(-rate * np.maximum(rho + threshold - stride / 2, 0.0))
-    edges = log_rules / GRID_STEPS * np.arange(GRID_STEPS + 1)
-    reached = np.where(
-        share[:, None] > 0,
-        np.minimum(-expm1s(-edges)[None, :] / np.maximum(share, 1e-300)[:, None], 1.0),
-        1.0,
-    )
-    below = total(mass[:, None] * reached, axis=0)
+    reached = _lost(log_rules) / np.maximum(share, 1e-300)[:, None]
+    np.minimum(reached, 1.0, out=reached)
+    reached[share <= 0] = 1.0
+    reached *= mass[:, None]
+    below = total(reached, axis=0)
     law = np.zeros(GRID_STEPS + 1)
     law[:GRID_STEPS] = np.diff(below)
     law[0] += below[0]
     return law
+
+
+@lru_cache(maxsize=64)
+def _threshold_noise(rate: float) -> tuple[NDArray[np.int64], int, Floats]:
+    """Values of rho at equal distances, that distance, and the mass of each of them."""
+    reach = math.ceil(NOISE_RANGE / rate)
+    stride = max(1, reach // 100)  # a coarse grid of rho, each cell at its lowest value
+    rho = np.arange(-reach, reach + 1, stride)
+    mass = exps(-rate * np.abs(rho))
+    mass /= total(mass)
+    return rho, stride, mass
+
+
+@lru_cache(maxsize=64)
+def _lost(log_rules: float) -> Floats:
+    """The share of weight that is gone at each step of the grid."""
+    edges = log_rules / GRID_STEPS * np.arange(GRID_STEPS + 1)
+    return -expm1s(-edges)
 
 
 def calls_needed(tails: tuple[float, ...], failure: float) -> int | None:
@@ -193,7 +214,9 @@ def draws_for_majority(points: float, dual_dimension: int, deviation: float, fai
     for _ in range(60):
         growth = dual_dimension * log(2 * draws)
         growth += log1p(exp(-growth))
-        draws = 8 * (log(4) + growth - log(failure)) / (deviation * deviation)
+        before, draws = draws, 8 * (log(4) + growth - log(failure)) / (deviation * deviation)
+        if draws == before:
+            break
     return math.ceil(min(union, draws)) | 1
 
 

@@ -68,6 +68,11 @@ def test_tails_fall_and_a_single_rule_needs_one_call() -> None:
     assert fires_beyond(0.0, 0.03, 50.0, 0.3) == ()
     assert calls_needed((), 0.01) == 1
     assert calls_expected(()) == 1.0
+    # what is followed less far is the beginning, and as many calls suffice
+    short = fires_beyond(math.log(1000), 0.03, 50.0, 0.3, 0.01)
+    assert short == tails[: len(short)]
+    assert len(short) < len(tails)
+    assert calls_needed(short, 0.01) == needed
 
 
 def test_thresholds_that_see_nothing_never_suffice() -> None:

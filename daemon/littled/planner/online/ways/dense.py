@@ -8,6 +8,7 @@ from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.dense import Dense
 from littled.planner.bounds import (
+    NEGLIGIBLE,
     adaptive_lowering,
     calls_expected,
     calls_needed,
@@ -127,7 +128,13 @@ def _enough_calls(
         if rate <= 0:
             return None
         seen = math.ceil(reach + margin / rate) - reach
-        tails = fires_beyond(rules, short_rate(rate), round(seen, 1), draft.trigger.threshold_rate)
+        tails = fires_beyond(
+            rules,
+            short_rate(rate),
+            round(seen, 1),
+            draft.trigger.threshold_rate,
+            max(draft.failure, NEGLIGIBLE),  # later ones change nothing here
+        )
         needed = calls_needed(tails, draft.failure)
         if needed is None:
             return None
