@@ -29,7 +29,7 @@ ROOM_TESTS := $(addprefix tests/,$(ROOMS))
 PROCESS_ROOM_TESTS := $(addprefix tests/,$(PROCESS_ROOMS))
 
 # Tests run in so many processes, one for each core, and one more where many wait for daemons; each
-# part is stopped at its limit, twice what it takes on a fast machine, since others are half as fast.
+# part is stopped at its limit, which a machine half as fast as the usual one does not reach.
 TEST_PROCESSES := 2
 OTHER_TEST_PROCESSES := 3
 PURE_TEST_SECONDS ?= 600

@@ -2190,6 +2190,7 @@ FAIRNESS = (
 )
 
 BLOCKS_LAW = f"{LAWS}::test_public_memory_of_blocks_costs_nothing"
+BOTH_KINDS_LAW = f"{LAWS}::test_a_season_on_a_path_comes_to_both_kinds_of_calls"
 LENGTHS_OF_BLOCKS = f"{LEARNERS}/online/test_length_search.py"
 PATHS = f"{LEARNERS}/online/selections/test_path.py"
 PATH_MEMORY = f"{LEARNERS}/online/test_path_memory.py"
@@ -2272,7 +2273,7 @@ BLOCKS = (
         "assert not len(offsets) or offsets.max() <= 0  # Lemma B' needs it\n"
         "        scores = proposals.scores + offsets\n",
         "scores = proposals.scores - offsets\n",
-        (f"{BLOCKS_LAW}[path, long epochs]",),
+        (f"{BOTH_KINDS_LAW}[path, long epochs-kinds0]",),
     ),
     Mutant(
         "blocks that are proposed on a path without their offsets",
@@ -2286,7 +2287,7 @@ BLOCKS = (
         "learners/online/selections/path.py",
         "return memory.bottom(), None",
         "return memory.bottom() if len(proposals.scores) else memory, None",
-        (f"{BLOCKS_LAW}[path, bottoms on it]",),
+        (f"{BOTH_KINDS_LAW}[path, bottoms on it-kinds1]",),
     ),
     Mutant(
         "blocks that are proposed again right after a bottom on a path",

@@ -32,7 +32,7 @@ from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -231,9 +231,12 @@ NOWHERE = Side({})
 class Transitions:
     """What every move leads to in every state of one stream, found out when it is asked for."""
 
-    def __init__(self, plan: StreamPlan, tail_bits: int = TAIL_BITS) -> None:
+    def __init__(
+        self, plan: StreamPlan, tail_bits: int = TAIL_BITS, last: int | None = None
+    ) -> None:
+        """`last`: the position of the last example; what is known after it is not asked for."""
         self.plan = plan
-        self.outcomes = Outcomes(tail_bits, plan.unit.examples)
+        self.outcomes = Outcomes(tail_bits, plan.unit.examples, last)
         self.spent = Price.zero()
         self._points = point_type(plan.x_type)
         self._engine = Engine(plan, self.outcomes.noise, Transcript(), Inline())
@@ -283,7 +286,7 @@ class Transitions:
         """Every run with one more example."""
         kept = (*state.examples, example) if self.plan.answering else ()
 
-        def run() -> tuple[Any, _State]:
+        def run() -> tuple[Any, _State | None]:
             engine, transcript = copy(self._engine), Transcript()
             engine._outlet = transcript
             # all that it holds is replaced, never changed, except for the table of learners' states
@@ -295,11 +298,13 @@ class Transitions:
             self._spends(engine._course.filter)
             released = (*transcript.releases, *transcript.figures)
             said = (*released, *(entry.to_bytes() for entry in transcript.entries))
+            if self.outcomes.noise.position == self.outcomes.last:
+                return said, None
             return said, _State(engine.snapshot(), engine._course, kept, state.answered)
 
         for (said, after), mass in self.outcomes.all(run):
-            known = self._number(after)
-            yield _Way(self._number(said), known, after.marked, mass, self.outcomes.thresholds)
+            known, marked = self._number(after), after.marked if after else []
+            yield _Way(self._number(said), known, marked, mass, self.outcomes.thresholds)
 
     def _asked(self, known: int, held: Noises, question: Any) -> tuple[Branch, ...]:
         """What one more question leads to; the engine and its learners know nothing of it."""
@@ -554,7 +559,10 @@ class Case:
     tail_bits: int = TAIL_BITS
 
     def transitions(self) -> Transitions:
-        return Transitions(self.plan, self.tail_bits)
+        moves = [move for turn in self.turns for move in (*turn.moves, *chain(*turn.pairs))]
+        asks = self.plan.answering or any(isinstance(move, Question) for move in moves)
+        last = None if asks or not moves else len(self.turns) - 1
+        return Transitions(self.plan, self.tail_bits, last)
 
     def at_most(self, transitions: Transitions, epsilon: Fraction) -> Fraction:
         """The hockey-stick divergence of the worst adversary, or a little more."""

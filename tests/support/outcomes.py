@@ -15,6 +15,10 @@ gets a mark in its place, a number so large that it can be read off every gap th
 Tests against it come out both ways, and are written down with their gaps. So one run serves for
 every value that the noise may have, and `Thresholds.given` says how likely it is for each.
 
+*The end.* Where the last position is known (`Outcomes.last`), what can only matter beyond it is not
+tried: how long a candidate waits that does not pass before, and the noise of spells that begin
+behind it. Whatever reads such noise fails (`Unseen`).
+
 *Words* are handed out by `Handles`, each with a number of its own. It fails where a word is used
 twice, or where one is asked for at an earlier place than the present one: two outcomes of the same
 word are not independent, and would be enumerated as if they were.
@@ -32,6 +36,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from littled.learners.online.tallies import CALL_DRAW
 from littled.learners.prediction import parts
 from littled.learners.users import USER_PURPOSE
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
@@ -208,6 +213,13 @@ def waits(of: TallyTests, gap: int) -> Law:
     return [*law, (None, ONE - sum(mass for _, mass in law))]
 
 
+@lru_cache(maxsize=1 << 12)
+def waits_within(of: TallyTests, gap: int, most: int) -> Law:
+    """The same, but one that waits for more than so many steps never passes."""
+    law = [way for way in waits(of, gap) if way[0] is not None and way[0] <= most]
+    return [*law, (None, ONE - sum(mass for _, mass in law))] if law != [(1, ONE)] else law
+
+
 # -- trying them -----------------------------------------------------------------------------------
 
 
@@ -269,6 +281,18 @@ class Thresholds(NamedTuple):
                 yield noises, part
 
 
+class Unseen:
+    """Noise that nothing is to depend on: it can be added to and kept, and is not compared."""
+
+    def __add__(self, other: object) -> "Unseen":
+        return self
+
+    __radd__ = __add__
+
+
+UNSEEN = Unseen()
+
+
 class Handles:
     """Words that stand for noise, each used once, and secret words with the values given here.
 
@@ -295,11 +319,14 @@ class Handles:
         numbers = [self._numbers.setdefault(place, len(self._numbers)) for place in places]
         return np.array(numbers, dtype=np.uint64)
 
+    def address(self, words: _Words) -> Address:
+        """Where these words are from."""
+        (found,) = (where for (where, _), number in self._numbers.items() if number == words[0])
+        return found
+
     def place(self, words: _Words) -> int:
         """Among all learners that have drawn noise for a threshold, the place of who does."""
-        (learner,) = (
-            address.learner for (address, _), found in self._numbers.items() if found == words[0]
-        )
+        learner = self.address(words).learner
         place = self._places.setdefault(learner, len(self._places))
         assert place < MARKS_MAX, "there are marks for two learners only"
         return place
@@ -316,11 +343,11 @@ class Outcomes:
 
     `tails`: what values of noise that are not tried can come to in one run, at the most: their own
     probability, and that of the last `reach` ones tried at either end, whose counterparts on the
-    other side, as far beyond, are not tried there.
+    other side, as far beyond, are not tried there. `last`: the position behind which nothing runs.
     """
 
-    def __init__(self, tail_bits: int, reach: int = 1) -> None:
-        self.tail_bits, self.reach, self.tails = tail_bits, reach, 0
+    def __init__(self, tail_bits: int, reach: int = 1, last: int | None = None) -> None:
+        self.tail_bits, self.reach, self.tails, self.last = tail_bits, reach, 0, last
         self.noise = Handles()
         self._mass = self._tails = 0
         self._begin([])
@@ -422,14 +449,21 @@ class Outcomes:
         def chosen(of: BernoulliSubset, noise: NoiseSource, address: Address) -> Any:
             return choose(subset(of), noise.words(address, 1))
 
-        def spell(of: TallyTests, words: _Words) -> int:
+        def spell(of: TallyTests, words: _Words) -> Any:
+            if self.noise.position == self.last and self.noise.address(words).draw == CALL_DRAW:
+                self.noise.use(words[:DRAW_WORDS])
+                return UNSEEN
             law = spells(of, self.tail_bits)
             self._tails += ONE - sum(mass for _, mass in law[: -self.reach])
             self.tails = max(self.tails, self._tails)
             return int(choose(law, words[:DRAW_WORDS]))
 
-        def wait(of: TallyTests, gap: int, words: _Words) -> int | None:
-            found = choose(waits(of, gap), words[DRAW_WORDS:])
+        def wait(of: TallyTests, gap: Any, words: _Words) -> int | None:
+            if gap is UNSEEN:
+                self.noise.use(words[DRAW_WORDS:])
+                return None
+            most = of.steps if self.last is None else 1 + self.last - self.noise.position
+            found = choose(waits_within(of, gap, most), words[DRAW_WORDS:])
             return None if found is None else int(found)
 
         with pytest.MonkeyPatch.context() as patch:
