@@ -12,6 +12,7 @@ compared with the learner's own event. Nothing is sampled.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, product
 from typing import Any
 
@@ -101,7 +102,19 @@ def values_of(
     learner: Transcribed, examples: Sequence[Example], users: Sequence[int] | None
 ) -> list[tuple[str, tuple[int, ...]]]:
     """What the learner would have released, before noise, on one side."""
-    learner = replace(learner, seen=[])
+    whose = None if users is None else tuple(users)
+    return _values_of(learner.parameters, learner.transcript, tuple(examples), whose)
+
+
+# Each side is one of many pairs of neighbours.
+@lru_cache(maxsize=1 << 12)
+def _values_of(
+    parameters: LeaderParameters,
+    transcript: tuple[int, ...],
+    examples: tuple[Example, ...],
+    users: tuple[int, ...] | None,
+) -> list[tuple[str, tuple[int, ...]]]:
+    learner = Transcribed("s/l", CLASS, parameters, transcript)
     kind = point_type(learner.hypotheses.point_type)
     x = kind.decode([list(row) for row, _ in examples], len(examples))
     y = np.array([label for _, label in examples], dtype=np.uint8)
@@ -396,7 +409,14 @@ def test_what_is_published_follows_from_the_releases_alone(parameters: LeaderPar
 
 def rules_of(learner: Transcribed, examples: Sequence[Example]) -> list[str]:
     """Every rule that is published, and the public facts of the last state."""
-    learner = replace(learner, seen=[])
+    return _rules_of(learner.parameters, learner.transcript, tuple(examples))
+
+
+@lru_cache(maxsize=1 << 12)
+def _rules_of(
+    parameters: LeaderParameters, transcript: tuple[int, ...], examples: tuple[Example, ...]
+) -> list[str]:
+    learner = Transcribed("s/l", CLASS, parameters, transcript)
     kind = point_type(learner.hypotheses.point_type)
     x = kind.decode([list(row) for row, _ in examples], len(examples))
     y = np.array([label for _, label in examples], dtype=np.uint8)
