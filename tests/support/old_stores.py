@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -41,6 +41,7 @@ EXAMPLES_OF_WINDOWS = 4_100
 LEARN_SECONDS_MAX = 10.0
 FRAMES = (1, 7, 120, 500)
 ANSWERED_MAX = 12
+Begun = Callable[..., "subprocess.Popen[str]"]
 # Of u64 points: enough for columns beside the database.
 FRAMES_OF_COLUMNS = (40_000, 3)
 
@@ -269,12 +270,20 @@ def littled(*arguments: str, folder: Path) -> str:
     return done.stdout
 
 
+def begun(arguments: list[str], **options: Any) -> subprocess.Popen[str]:
+    """A command as a process."""
+    return subprocess.Popen([sys.executable, "-m", "littled.cli", *arguments], **options)
+
+
 @contextmanager
-def served(store: Path, *, kill: bool = False) -> Iterator[Client]:
-    """A daemon on a store, and a client; stopped, or killed, in the end."""
+def served(store: Path, *, kill: bool = False, begun: Begun = begun) -> Iterator[Client]:
+    """A daemon on a store, and a client; stopped, or killed, in the end.
+
+    begun: how it is started.
+    """
     address = store.parent / "s"
-    command = [sys.executable, "-m", "littled.cli", "serve", str(store), "--unix", str(address)]
-    daemon = subprocess.Popen([*command, "--log", "json"], stderr=subprocess.PIPE, text=True)
+    arguments = ["serve", str(store), "--unix", str(address), "--log", "json"]
+    daemon = begun(arguments, stderr=subprocess.PIPE, text=True)
     assert daemon.stderr is not None
     try:
         said: list[str] = []
