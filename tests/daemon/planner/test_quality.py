@@ -171,7 +171,7 @@ def test_rules_are_measured_where_nothing_is_said_and_that_leaves_a_plan() -> No
     for share in (Fraction(0), Fraction(1, 10)):
         assert decided(request(KINDS["batch"], share)).quality == share
     # so little budget that all of it is needed for points that are finer than their noise
-    scarce = replace(request(KINDS["leader"], horizon=10**7), epsilon=Fraction(43, 10_000))
+    scarce = replace(request(KINDS["leader"], horizon=10**7), epsilon=Fraction(44, 10_000))
     with pytest.raises(PlanError):
         plan_stream(scarce)
     assert decided(replace(scarce, quality=None)) == replace(scarce, quality=Fraction(0))
