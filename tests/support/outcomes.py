@@ -406,6 +406,25 @@ class Outcomes:
             for index in range(1, self._counts[at]):
                 yield [*self._taken[:at], index]
 
+    def _spell(self, of: TallyTests, words: _Words) -> Any:
+        """The noise of a spell's threshold; unseen where it begins behind the last example."""
+        if self.noise.position == self.last and self.noise.address(words).draw == CALL_DRAW:
+            self.noise.use(words[:DRAW_WORDS])
+            return UNSEEN
+        law = spells(of, self.tail_bits)
+        self._tails += ONE - sum(mass for _, mass in law[: -self.reach])
+        self.tails = max(self.tails, self._tails)
+        return int(self.choose(law, words[:DRAW_WORDS]))
+
+    def _wait(self, of: TallyTests, gap: Any, words: _Words) -> int | None:
+        """Steps until a test fires, as far as the last example can see."""
+        if gap is UNSEEN:
+            self.noise.use(words[DRAW_WORDS:])
+            return None
+        most = of.steps if self.last is None else 1 + self.last - self.noise.position
+        found = self.choose(waits_within(of, gap, most), words[DRAW_WORDS:])
+        return None if found is None else int(found)
+
     @contextmanager
     def _replaced(self) -> Iterator[None]:
         """The functions that read words choose by their law instead."""
@@ -450,21 +469,10 @@ class Outcomes:
             return choose(subset(of), noise.words(address, 1))
 
         def spell(of: TallyTests, words: _Words) -> Any:
-            if self.noise.position == self.last and self.noise.address(words).draw == CALL_DRAW:
-                self.noise.use(words[:DRAW_WORDS])
-                return UNSEEN
-            law = spells(of, self.tail_bits)
-            self._tails += ONE - sum(mass for _, mass in law[: -self.reach])
-            self.tails = max(self.tails, self._tails)
-            return int(choose(law, words[:DRAW_WORDS]))
+            return self._spell(of, words)
 
         def wait(of: TallyTests, gap: Any, words: _Words) -> int | None:
-            if gap is UNSEEN:
-                self.noise.use(words[DRAW_WORDS:])
-                return None
-            most = of.steps if self.last is None else 1 + self.last - self.noise.position
-            found = choose(waits_within(of, gap, most), words[DRAW_WORDS:])
-            return None if found is None else int(found)
+            return self._wait(of, gap, words)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(TallyTests, "threshold_noise", spell)
