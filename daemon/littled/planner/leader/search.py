@@ -83,7 +83,7 @@ TRIAL_RETURN = 1
 PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 64, 8, 0.0035
 JUDGING_MIN, JUDGING_MAX = 0.01, 0.07
 # The longest periods are shorter where there is no more noise than this in a lead. A scorecard is
-# left for whatever leads, or, where there is more noise, for what leads by so many deviations.
+# left for what leads by half a percent, or, where there is more noise, by so many deviations more.
 LEAD_NOISY, LEAD_USUAL, LEAD_CAREFUL = 0.007, 0, 2
 # Cosines of each of k columns in order: 128 / k^2, but at least 4 and at most 32.
 COSINES_TOGETHER, COSINES_MIN, COSINES_OF_FEW = 128, 4, 32
