@@ -133,7 +133,10 @@ CASES: dict[str, ClassCase] = {
     "scorecard": ClassCase(
         suite=None,
         small=(),
-        streams={"scorecard": (Scorecards("3x2c"), [[a, b] for a in range(3) for b in range(2)])},
+        streams={
+            "scorecard": (Scorecards("3x2c"), [[a, b] for a in range(3) for b in range(2)]),
+            "categories": (Scorecards("3cx2"), [[a, b] for a in range(3) for b in range(2)]),
+        },
         laws=(),
         named={"scorecard:64x7cox2": Scorecards("64x7cox2")},
     ),

@@ -409,6 +409,7 @@ SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
         "scorecard",
         replace(COMPARED, damping=Fraction(4, 5), falling_after=3, drift_batches=2, drift_lead=1),
     ),
+    "scorecard flagged": ("categories", replace(COMPARED, flags_from=3)),
     "scorecard exact": ("scorecard", replace(COMPARED, accounting="gaussian")),
     "scorecard tried": ("scorecard", TRIED),
     "scorecard pure": (

@@ -350,8 +350,12 @@ class AdditiveRules(ABC):
         """Buckets of each column."""
 
     @abstractmethod
-    def features(self, cosines: int) -> Features:
-        """The features of rows, with so many cosines of a column in order at the most."""
+    def features(self, cosines: int, flags_from: int = 0) -> Features:
+        """The features of rows, with so many cosines of a column in order at the most.
+
+        flags_from: from so many categories on a column is told by them and not by their order; 0
+        for never.
+        """
 
     @property
     @abstractmethod

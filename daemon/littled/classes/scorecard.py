@@ -32,6 +32,9 @@ _LENGTHS = tuple(
 # Lengths beside 1 of the first cosine: of the constant, of a category's flag, and of the flag of
 # what is missing or other.
 CONSTANT, FLAG, OUTSIDE = _ONE // 2, _ONE // 5, _ONE * 4 // 5
+# The square of a flag's length where a column has many categories: their number over this, and 2 at
+# the most. Each has the fewer examples the more there are, and is learned as fast.
+MANY, MANY_SQUARE_MAX = 32, 2
 # A column of more categories has no flags: each would have too few examples to be told from noise.
 FLAGS_MAX = 512
 # Buckets of all columns together: each has a number in every release.
@@ -125,19 +128,21 @@ class Scorecards(HypothesisClass, AdditiveRules):
         parts = zip(self.columns.split("x"), self.sizes, strict=True)
         return tuple(range(part.count("m"), size - part.count("o")) for part, size in parts)
 
-    def features(self, cosines: int) -> Features:
+    def features(self, cosines: int, flags_from: int = 0) -> Features:
         """Of each column the features of its buckets, and the constant; public.
 
         A column of 2 buckets in order has one, -1 and 1; any other the cosines cos(pi j v / (size -
         1)) / j^(3/4) of its bucket v, j = 1, ..., `cosines`, and up to 512 categories a small flag
-        for each besides, as their order may mean something or nothing. Buckets of what is missing
-        or other are no part of the order, and have a flag of their own. All are scaled by one
-        number, so that a row whose buckets are uniform has a squared length of `USUAL_LENGTH`^2 in
-        the mean, the constant counted, and rounded to integers.
+        for each besides, as their order may mean something or nothing. From `flags_from` categories
+        on, above 0, there is one cosine, and flags are longer the more there are: a few cosines say
+        little of many values in no order. Buckets of what is missing or other are no part of the
+        order, and have a flag of their own. All are scaled by one number, so that a row whose
+        buckets are uniform has a squared length of `USUAL_LENGTH`^2 in the mean, the constant
+        counted, and rounded to integers.
         """
         if cosines not in range(1, COSINES_MAX + 1):
             raise ValueError(f"a column has 1 to {COSINES_MAX} cosines, not {cosines}")
-        return _scaled_features(self.columns, cosines, self.USUAL_LENGTH)
+        return _scaled_features(self.columns, cosines, flags_from, self.USUAL_LENGTH)
 
     def rule_of(self, constant: int, points: Integers) -> ScorecardRule:
         """The rule with these points: of the constant, and of the buckets of all columns in a row.
@@ -180,9 +185,9 @@ class Scorecards(HypothesisClass, AdditiveRules):
 
 
 @lru_cache(maxsize=64)
-def _scaled_features(columns: str, cosines: int, usual_length: int) -> Features:
+def _scaled_features(columns: str, cosines: int, flags_from: int, usual_length: int) -> Features:
     """The features of all columns, at the length that a usual row is to have."""
-    parts = [_features(column, cosines) for column in columns.split("x")]
+    parts = [_features(column, cosines, flags_from) for column in columns.split("x")]
     squares = CONSTANT**2
     for part in parts:
         squares += sum(value * value for row in part for value in row) // len(part)
@@ -198,22 +203,24 @@ def _scaled_features(columns: str, cosines: int, usual_length: int) -> Features:
 
 
 @lru_cache(maxsize=256)
-def _features(column: str, cosines: int) -> list[list[int]]:
+def _features(column: str, cosines: int, flags_from: int) -> list[list[int]]:
     """The features of one column's buckets before they are scaled, a list for each bucket."""
     found = _COLUMN.fullmatch(column)
     assert found is not None, "columns are checked when a class is made"
     missing, written, category, other = found.groups()
     size, before, behind = int(written), len(missing), len(other)
     inner = size - before - behind
+    many = bool(category) and 0 < flags_from <= inner <= FLAGS_MAX
+    flag = _flag_of_many(inner) if many else FLAG
     features: list[list[int]] = []
     if inner == 2:
         features.append([-_ONE, _ONE])
     elif inner > 2:
-        for order in range(1, min(cosines, inner - 1) + 1):
+        for order in range(1, min(1 if many else cosines, inner - 1) + 1):
             length = _LENGTHS[order - 1]
             features.append([c * length >> _TURN_BITS for c in _cosines(order, inner - 1)])
         if category and inner <= FLAGS_MAX:
-            features += [[FLAG * (i == j) for i in range(inner)] for j in range(inner)]
+            features += [[flag * (i == j) for i in range(inner)] for j in range(inner)]
     padded = [[0] * before + values + [0] * behind for values in features]
     if before:
         padded.append([OUTSIDE] + [0] * (size - 1))
@@ -222,6 +229,11 @@ def _features(column: str, cosines: int) -> list[list[int]]:
     if not padded:  # one bucket and nothing outside cannot be, as a column has two
         padded.append([0] * size)
     return [list(row) for row in zip(*padded, strict=True)]
+
+
+def _flag_of_many(categories: int) -> int:
+    """The length of a flag beside those of so many other categories."""
+    return math.isqrt(_ONE * _ONE * min(categories, MANY_SQUARE_MAX * MANY) // MANY)
 
 
 def _cosines(order: int, last: int) -> list[int]:

@@ -14,7 +14,7 @@ from littled_protocol.rules import ScorecardRule
 from littled_protocol.rules.scorecards import POINTS_MAX
 
 
-def reference(column: str) -> Any:
+def reference(column: str, flags_from: int = 0) -> Any:
     """The features of one column by numpy's cosines, before they are scaled."""
     size = int(column.strip("mco"))
     before, behind = int(column.startswith("m")), int(column.endswith("o"))
@@ -24,10 +24,12 @@ def reference(column: str) -> Any:
         parts.append(np.array([-1.0, 1.0]))
     elif inner > 2:
         buckets = np.arange(inner)
-        orders = range(1, min(4, inner - 1) + 1)
+        many = "c" in column and 0 < flags_from <= inner <= 512
+        orders = range(1, min(1 if many else 4, inner - 1) + 1)
         parts += [np.cos(np.pi * j * buckets / (inner - 1)) / j**0.75 for j in orders]
         if "c" in column and inner <= 512:
-            parts += [0.2 * (buckets == v) for v in range(inner)]
+            flag = math.sqrt(min(2, inner / 32)) if many else 0.2
+            parts += [flag * (buckets == v) for v in range(inner)]
     parts = [np.pad(part, (before, behind)) for part in parts]
     if before:
         parts.append(0.8 * (np.arange(size) == 0))
@@ -39,16 +41,33 @@ def reference(column: str) -> Any:
 @pytest.mark.parametrize(
     "name", ["64x2x7c", "m65x8cox2c", "3", "m2xm3o", "513cx512c", "1000x64000"]
 )
-def test_features_are_scaled_cosines_and_flags(name: str) -> None:
+@pytest.mark.parametrize("flags_from", [0, 7])
+def test_features_are_scaled_cosines_and_flags(name: str, flags_from: int) -> None:
     hypotheses = Scorecards(name)
-    parts = [reference(column) for column in name.split("x")]
+    parts = [reference(column, flags_from) for column in name.split("x")]
     scale = 1024 / math.sqrt(0.25 + sum((part**2).sum(axis=1).mean() for part in parts))
-    features = hypotheses.features(4)
+    features = hypotheses.features(4, flags_from)
     assert abs(features.constant - scale / 2) < 0.51
     for found, part in zip(features.tables, parts, strict=True):
         assert found.shape == part.shape
         assert np.abs(found - part * scale).max() < 0.51
     assert features.dimensions == 1 + sum(part.shape[1] for part in parts)
+
+
+def test_flags_of_more_categories_are_longer_up_to_a_limit() -> None:
+    lengths = {}
+    for categories in (8, 9, 32, 64, 100, 512, 513):
+        features = Scorecards(f"{categories}cx3").features(4, flags_from=9)
+        flags = features.tables[0][:, 1:]
+        lengths[categories] = flags.max() / (2 * features.constant) if flags.shape[1] else 0
+    assert lengths[9] == pytest.approx(math.sqrt(9 / 32), rel=0.02)
+    assert lengths[32] == pytest.approx(1, rel=0.02)
+    for most in (64, 100, 512):
+        assert lengths[most] == pytest.approx(math.sqrt(2), rel=0.02)
+    for alike in ("8cx3", "513cx3", "64x3"):
+        found, before = Scorecards(alike).features(4, 9), Scorecards(alike).features(4)
+        for one, other in zip(found.tables, before.tables, strict=True):
+            assert (one == other).all()
 
 
 def test_features_are_the_same_for_ever() -> None:

@@ -55,6 +55,7 @@ class LeaderCharges:
             "trial_batches",
             "judging_return",
             "conversion_delta",
+            "flags_from",
         ]
     )
 

@@ -51,7 +51,7 @@ def scorecard_facts(stream: StreamPlan, learner: LeaderPlan) -> dict[str, Any]:
         "class": learner.hypotheses.name,
         "columns": len(rules.sizes),
         "buckets": sum(rules.sizes),
-        "dimensions": rules.features(p.cosines).dimensions,
+        "dimensions": rules.features(p.cosines, p.flags_from).dimensions,
         **stream_facts(stream),
         "accounting": p.accounting,
         "batch_examples": p.batch_examples,

@@ -102,15 +102,17 @@ class FeatureMap:
     """The features of a class's rows, by cells: the buckets of all columns in one list.
 
     Vectors have the constant first: int64 (dimensions,). cosines: of each column, at the most.
+    flags_from: categories from which on flags tell more than order; 0 for never.
     """
 
     rules: AdditiveRules
     cosines: int
+    flags_from: int = 0
 
     @cached_property
     def encoded(self) -> Features:
         """What the buckets of a row become."""
-        return self.rules.features(self.cosines)
+        return self.rules.features(self.cosines, self.flags_from)
 
     @property
     def constant(self) -> int:

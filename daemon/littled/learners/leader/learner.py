@@ -268,7 +268,8 @@ class LeaderLearner:
     @cached_property
     def features(self) -> FeatureMap:
         """The features of the class's rows."""
-        return FeatureMap(needed(self.hypotheses.additive), self.parameters.cosines)
+        p = self.parameters
+        return FeatureMap(needed(self.hypotheses.additive), p.cosines, p.flags_from)
 
     @cached_property
     def stumps(self) -> Stumps:

@@ -50,7 +50,7 @@ _INTEGERS = (
     *("cosines", "average_batches", "publish_every", "stump_batches", "stump_points", "stump_fade"),
     *("judging_scale", "judging_first", "judging_last", "least_change", "judging_lead"),
     *("falling_after", "drift_batches", "drift_lead"),
-    *("trial_after", "trial_batches", "judging_return"),
+    *("trial_after", "trial_batches", "judging_return", "flags_from"),
 )
 # What later versions added: not stored where it has its default, so that plans stay as they were.
 _LATER = (
@@ -59,7 +59,7 @@ _LATER = (
     *("judging_scale", "judging_first", "judging_last", "least_change"),
     *("damping", "judging_lead", "short_share"),
     *("falling_after", "drift_batches", "drift_lead", "accounting"),
-    *("trial_after", "trial_batches", "judging_return", "conversion_delta"),
+    *("trial_after", "trial_batches", "judging_return", "conversion_delta", "flags_from"),
 )
 
 
@@ -86,7 +86,8 @@ class LeaderParameters:
     - `columns_max`: columns that have points in a published rule, at the most; None for all.
     - `monotone`: for each column "r", "f" or "-": its published points rise, fall or are free; ""
       for all free.
-    - `cosines`: features of a column in order, at the most.
+    - `cosines`: features of a column in order, at the most. `flags_from`: from so many categories
+      on a column has one, and flags that weigh more; 0 for never.
     - `average_batches`: published weights move 1/`average_batches` of the way after each batch.
     - `publish_every`: batches from one public time to the next, at the most; a rule is published
       there if it differs from the last one. 0 for a rule after each batch, or each 4096th of a
@@ -156,6 +157,7 @@ class LeaderParameters:
     trial_batches: int = 0
     judging_return: int = 0
     conversion_delta: Fraction = Fraction(0)
+    flags_from: int = 0
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""

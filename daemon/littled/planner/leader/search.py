@@ -87,6 +87,9 @@ JUDGING_MIN, JUDGING_MAX = 0.01, 0.07
 LEAD_NOISY, LEAD_USUAL, LEAD_CAREFUL = 0.007, 0, 2
 # Cosines of each of k columns in order: 128 / k^2, but at least 4 and at most 32.
 COSINES_TOGETHER, COSINES_MIN, COSINES_OF_FEW = 128, 4, 32
+# Categories are told by flags, and hardly by their order, from so many on: up to eight values that
+# are listed in an order are told by as few cosines as well, such as the clarity of diamonds.
+FLAGS_FROM = 9
 # Published weights move half-way after each batch: streams whose days differ lose by more.
 AVERAGE_BATCHES = 2
 # Rows that are shorter than this share of usual ones are not stretched to a common length.
@@ -188,7 +191,7 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
         """Most bytes of the learner's state in a snapshot: sums, releases, the rule, and users."""
         p, rules = plan.parameters, needed(plan.hypotheses.additive)
         columns = max(len(p.coefficients), len(p.warmup_coefficients))
-        sums = 2 * 8 * rules.features(p.cosines).dimensions * columns
+        sums = 2 * 8 * rules.features(p.cosines, p.flags_from).dimensions * columns
         users = 20 * p.horizon if p.user_examples_max is not None else 0
         return sums + users + limits.frame_bytes_max + 4096
 
@@ -218,7 +221,7 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
     if falls:
         batch, decay, rate = _batch(n, rows, FALLING_SPEED, min(batch, FALLING_BATCH_MIN))
         rate = min(FALLING_RATE * rate, BATCH_SPEED_MAX / batch)
-    warmup = _warmup(rules.features(cosines).dimensions, n, rows, batch)
+    warmup = _warmup(rules.features(cosines, FLAGS_FROM).dimensions, n, rows, batch)
     draws = _draws(rules, budget, own, batch, warmup)
     batches = n // batch - draws["stump_batches"] - warmup - draws["trial_batches"]
     damping = Fraction(1, max(DAMPED_MIN, min(DAMPED_MAX, n // batch // DAMPED_OVER)))
@@ -244,6 +247,7 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             moments_scale=min(1 << 24, moments) if warmup else 0,
             user_examples_max=budget.user_examples_max,
             cosines=cosines,
+            flags_from=FLAGS_FROM,
             average_batches=AVERAGE_BATCHES,
             publish_every=max(1, -(-(n // batch) // PUBLIC_TIMES)),
             judging_scale=_multiple(own * share, COUNTED * 4),

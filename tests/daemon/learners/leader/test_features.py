@@ -15,8 +15,8 @@ from littled.classes.scorecard import Scorecards
 from littled.learners.leader.features import MARGINS, Contribution, FeatureMap
 from littled.learners.leader.parameters import LENGTH_MAX, RESIDUAL_STEPS
 
-# More than some columns have buckets for.
-COSINES = 5
+# More cosines than some columns have buckets for; of two columns of categories one has many.
+COSINES, FLAGS_FROM = 5, 7
 CLASSES = ("4x3", "2x2c", "m4x5cox2", "64", "3x64xm9co")
 
 
@@ -34,21 +34,21 @@ def every_row(hypotheses: Scorecards) -> Any:
 def features_of(hypotheses: Scorecards, row: Any) -> Integers:
     """The features of one row, looked up one after the other."""
     buckets = np.atleast_1d(row).tolist()
-    encoded = hypotheses.features(COSINES)
+    encoded = hypotheses.features(COSINES, FLAGS_FROM)
     parts = [t[b] for t, b in zip(encoded.tables, buckets, strict=True)]
     return np.concatenate(([encoded.constant], *parts))
 
 
 def centre_of(hypotheses: Scorecards, seed: int) -> Integers:
     generator = np.random.default_rng(seed)
-    centre = generator.integers(-600, 600, size=hypotheses.features(COSINES).dimensions)
+    centre = generator.integers(-600, 600, size=hypotheses.features(COSINES, FLAGS_FROM).dimensions)
     centre[0] = 0
     return centre
 
 
 def weights_of(hypotheses: Scorecards, seed: int, size: int) -> Integers:
     return np.random.default_rng(seed).integers(
-        -size, size, size=hypotheses.features(COSINES).dimensions
+        -size, size, size=hypotheses.features(COSINES, FLAGS_FROM).dimensions
     )
 
 
@@ -67,7 +67,7 @@ def test_margins_are_where_a_residual_loses_a_step() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_example_adds_more_than_its_limit(name: str, seed: int) -> None:
     hypotheses = Scorecards(name)
-    features = FeatureMap(hypotheses, COSINES)
+    features = FeatureMap(hypotheses, COSINES, FLAGS_FROM)
     x = every_row(hypotheses)
     centre = centre_of(hypotheses, seed) * seed
     longest = 0
@@ -94,7 +94,7 @@ def test_no_example_adds_more_than_its_limit(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["3x2c", "64x64x2cx7x24x101", "x".join(["2c"] * 300)])
 def test_roots_of_all_squares_up_to_the_greatest_are_rounded_up(name: str) -> None:
-    features = FeatureMap(Scorecards(name), COSINES)
+    features = FeatureMap(Scorecards(name), COSINES, FLAGS_FROM)
     contribution = Contribution(features, np.zeros(features.dimensions, dtype=np.int64), 1)
     least = features.constant**2
     most = least + sum(
@@ -112,7 +112,7 @@ def test_roots_of_all_squares_up_to_the_greatest_are_rounded_up(name: str) -> No
 @pytest.mark.parametrize("name", CLASSES)
 def test_sums_of_rows_are_those_of_each_row(name: str) -> None:
     hypotheses = Scorecards(name)
-    features = FeatureMap(hypotheses, COSINES)
+    features = FeatureMap(hypotheses, COSINES, FLAGS_FROM)
     x, centre = every_row(hypotheses)[:200], centre_of(hypotheses, 3)
     cells = features.cells(x)
     rows = np.array([features_of(hypotheses, row) for row in x])
@@ -134,9 +134,9 @@ def test_sums_of_rows_are_those_of_each_row(name: str) -> None:
 @pytest.mark.parametrize("name", CLASSES)
 def test_moments_of_one_row_are_within_their_limits(name: str) -> None:
     hypotheses = Scorecards(name)
-    features, usual = FeatureMap(hypotheses, COSINES), hypotheses.USUAL_LENGTH
+    features, usual = FeatureMap(hypotheses, COSINES, FLAGS_FROM), hypotheses.USUAL_LENGTH
     contribution = Contribution(
-        features, np.zeros(hypotheses.features(COSINES).dimensions, np.int64), usual
+        features, np.zeros(hypotheses.features(COSINES, FLAGS_FROM).dimensions, np.int64), usual
     )
     x = every_row(hypotheses)
     cells = features.cells(x)
@@ -148,7 +148,7 @@ def test_moments_of_one_row_are_within_their_limits(name: str) -> None:
     each = sum(contribution.moments(cells[:, i : i + 1]) for i in range(len(x)))
     assert together.tolist() == np.asarray(each).tolist()
     assert contribution.moments(cells[:, :0]).tolist() == [0] * (
-        hypotheses.features(COSINES).dimensions + 1
+        hypotheses.features(COSINES, FLAGS_FROM).dimensions + 1
     )
 
 
@@ -157,9 +157,9 @@ def test_a_residual_is_the_nearest_step_to_the_miss_and_at_most_a_half(
     score: int, label: int
 ) -> None:
     hypotheses = Scorecards("2")
-    features = FeatureMap(hypotheses, COSINES)
+    features = FeatureMap(hypotheses, COSINES, FLAGS_FROM)
     contribution = Contribution(
-        features, np.zeros(hypotheses.features(COSINES).dimensions, np.int64), 1024
+        features, np.zeros(hypotheses.features(COSINES, FLAGS_FROM).dimensions, np.int64), 1024
     )
     cells = features.cells(np.zeros(1, dtype=np.uint8))
     lengths = np.array([1024])

@@ -78,10 +78,10 @@ def stream(seed: int, count: int) -> tuple[Any, Any, Any]:
 
 
 def run(
-    of: LeaderLearner, count: int, noise: Any, cuts: list[int], seed: int = 1
+    of: LeaderLearner, count: int, noise: Any, cuts: list[int], seed: int = 1, rows: Any = None
 ) -> tuple[LeaderState, list[Published]]:
-    """A season, cut at `cuts`; every call is admitted."""
-    x, y, users = (column[:count] for column in stream(seed, 6_000))
+    """A season of the stream, or of `rows`, cut at `cuts`; every call is admitted."""
+    x, y, users = (column[:count] for column in rows or stream(seed, 6_000))
     whose = users if of.parameters.user_examples_max else None
     state, out = of.step(of.initial(), SeasonOpened(0, 0), noise).state, []
     for start, stop in pairwise(sorted({0, *(cut for cut in cuts if cut < count), count})):
@@ -321,6 +321,27 @@ def test_columns_that_say_something_are_found() -> None:
     _, out = run(of, 6_000, KeyedNoise(bytes(32)), [])
     x, y, _ = stream(5, 5_000)
     assert np.mean(out[-1].rule.evaluate(x) != y) < 0.16  # a tenth of the labels are wrong
+
+
+def test_categories_in_no_order_are_found_sooner_by_flags() -> None:
+    """Where each of 40 values says something of its own, five cosines say little about it."""
+    hypotheses = Scorecards("40cx8")
+    values = np.random.default_rng(1).integers(2, size=40)
+    generator = np.random.default_rng(2)
+    x = generator.integers([40, 8], size=(16_000, 2)).astype(np.uint16)
+    y = values[x[:, 0]].astype(np.uint8)
+    errors = []
+    for flags_from in (0, 9):
+        parameters = LeaderParameters(
+            epsilon=F(8), horizon=16_000, batch_examples=40, decay=F(399, 400), scale=4_000,
+            learning_rate=F(1, 8), warmup=5, warmup_scale=4_000, moments_scale=1_000_000, cosines=5,
+            flags_from=flags_from,
+        )  # fmt: skip
+        of = LeaderLearner("s/l", hypotheses, parameters)
+        _, out = run(of, 16_000, KeyedNoise(bytes(32)), [], rows=(x, y, y))
+        errors.append(np.mean(out[-1].rule.evaluate(x) != y))
+    assert errors[0] > 0.2
+    assert errors[1] < 0.05
 
 
 def test_every_field_of_a_state_is_in_a_snapshot() -> None:

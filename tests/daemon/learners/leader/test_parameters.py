@@ -113,6 +113,12 @@ TRIED = replace(
 )  # fmt: skip
 
 
+def test_what_is_told_by_flags_is_stored() -> None:
+    flagged = replace(TRIED, flags_from=9)
+    assert flagged.to_dict().keys() - TRIED.to_dict().keys() == {"flags_from"}
+    assert LeaderParameters.from_dict(flagged.to_dict()) == flagged
+
+
 def test_a_trial_is_no_part_of_the_rest_and_before_all_that_is_judged() -> None:
     assert TRIED.to_dict().keys() - PORTFOLIO.to_dict().keys() == {
         *("trial_after", "trial_batches", "judging_return", "conversion_delta", "accounting"),
@@ -168,6 +174,7 @@ def test_periods_double_up_to_the_longest_and_begin_after_the_first_scorecards()
     ("changes", "sentence"),
     [
         ({"cosines": 0}, "cosines must be from 1 to 64"),
+        ({"flags_from": -1}, "flags_from"),
         ({"average_batches": 0}, "average_batches at least 1"),
         ({"publish_every": 0}, "a stump, judging and least_change need publish_every"),
         ({"least_change": 1025}, "least_change must be from 0 to 1024"),
