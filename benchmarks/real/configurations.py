@@ -18,6 +18,22 @@ STATES = [
     "West Virginia", "Wisconsin", "Wyoming",
 ]  # fmt: skip
 CARRIERS = '["9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV"]'  # noqa: E501
+POSTAL = (
+    "AK AL AR AZ CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH "
+    "NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY"
+)
+PIZZAS = (
+    "bbq_ckn big_meat brie_carre calabrese cali_ckn ckn_alfredo ckn_pesto classic_dlx five_cheese "
+    "four_cheese green_garden hawaiian ital_cpcllo ital_supr ital_veggie mediterraneo mexicana "
+    "napolitana pep_msh_pep pepperoni peppr_salami prsc_argla sicilian soppressata southw_ckn "
+    "spicy_ital spin_pesto spinach_fet spinach_supr thai_ckn the_greek veggie_veg"
+)
+OCCUPATIONS = """["Business/Finance", "Construction/Extraction", "Farming, Fishing, and Forestry", \
+"Installation, Maintenance, and Repair", "Office and Administrative Support", "Production", \
+"Professional", "Sales", "Service", "Transportation"]"""
+DEGREES = '["Less Than High School", "High School", "Junior College", "Bachelor", "Graduate"]'
+PARTIES = """["Strong Democrat", "Not Str Democrat", "Ind,Near Dem", "Independent", \
+"Ind,Near Rep", "Not Str Republican", "Strong Republican"]"""
 PARTS = '["month", "weekday", "hour"]'
 
 
@@ -36,6 +52,11 @@ def _scale(most: int, more: str = "") -> str:
 
 def _category(values: str, more: str = "") -> str:
     return f'{{ kind = "category", values = {values}{more} }}'
+
+
+def _words(text: str, more: str = "") -> str:
+    """A category of single words."""
+    return _category(str(text.split()).replace("'", '"'), more)
 
 
 MISSING = ', missing = "bucket"'
@@ -144,6 +165,53 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "flights-change": {"dep_delay": _number(-30, 226, 256)},
     "diamonds-flipped": _DIAMONDS,
+    "births": {
+        "state": _words(POSTAL),
+        "year": _number(1969, 1989, 20),
+        "month": _scale(12),
+        "day": _scale(31),
+        "wday": _words("Mon Tues Wed Thurs Fri Sat Sun"),
+    },
+    "pizzas": {
+        "hour": _number(8, 24, 16),
+        "month": _scale(12),
+        "type": _words("chicken classic supreme veggie"),
+        "name": _words(PIZZAS),
+    },
+    "homes": {
+        "bpl": _category(str(STATES).replace("'", '"')),
+        "qob": _scale(4),
+        "nonwhite": _FLAG,
+        "vet_wwko": _FLAG,
+        "qob_minus_kw": _number(-100, 50, 60),
+    },
+    "incomes": {
+        "year": _number(1970, 2020, 50),
+        "age": _number(18, 90, 36, MISSING),
+        "occrecode": _category(OCCUPATIONS, MISSING),
+        "prestg10": _number(0, 100, 50, MISSING),
+        "childs": _number(0, 8, 8, MISSING),
+        "wrkstat": _category('["Full-Time", "Part-Time", "Retired", "School"]', MISSING),
+        "gender": _words("Female Male", MISSING),
+        "educcat": _category(DEGREES, MISSING),
+        "maritalcat": _words("Divorced Married Separated Widowed", MISSING),
+    },
+    "opinions": {
+        "year": _number(1970, 2020, 50),
+        "age": _number(18, 90, 36, MISSING),
+        "race": _words("White Black", MISSING),
+        "sex": _words("Female Male", MISSING),
+        "educ": _number(0, 20, 20, MISSING),
+        "partyid": _category(PARTIES, MISSING),
+        "relactiv": _scale(11, MISSING),
+    },
+    "colleges": {
+        "state_abbr": _words(POSTAL),
+        "pred_degree_awarded_ipeds": _scale(3),
+        "year": _number(2000, 2020, 20),
+        "count_not_working": _number(0, 2000, 50, MISSING),
+        "count_working": _number(0, 10000, 50, MISSING),
+    },
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.real.measuring import WITHOUT, Asked, Refusal, Run
 from benchmarks.real.method import Setting
 from benchmarks.real.methods import METHODS
-from benchmarks.real.streams import CHANGING, DELTA, SETTLED, stream_of
+from benchmarks.real.streams import CHANGING, DELTA, HELD_OUT, SETTLED, stream_of
 from benchmarks.real.tables import TABLES
 
 
@@ -69,12 +69,16 @@ Index = dict[tuple[str, str, str], Figures]
 def sections(found: Sequence[Figures], refusals: Sequence[Refusal], asked: Asked) -> dict[str, str]:
     """The tables by their titles."""
     index: Index = {(each.stream, each.method, each.epsilon): each for each in found}
-    steady = [name for name in asked.streams if name not in CHANGING]
+    steady = [name for name in asked.streams if name not in (*CHANGING, *HELD_OUT)]
+    held_out = [name for name in asked.streams if name in HELD_OUT]
     changing = [name for name in asked.streams if name in CHANGING]
     parts = {"Streams": _streams(asked)}
     for epsilon in asked.epsilons:
         if steady:
             parts[f"Epsilon {epsilon}"] = _errors(index, steady, asked.methods, epsilon)
+        if held_out:
+            title = f"Streams that chose nothing, epsilon {epsilon}"
+            parts[title] = _errors(index, held_out, asked.methods, epsilon)
         if changing:
             title = f"After a change at half time, epsilon {epsilon}"
             parts[title] = _changes(index, changing, asked.methods, epsilon)

