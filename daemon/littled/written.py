@@ -34,5 +34,7 @@ def write_exactly(values: object, *names: str) -> None:
     """
     for name in names:
         given = getattr(values, name)
+        if type(given) is Fraction:
+            continue  # as nearly always, and what comes next takes far longer
         if isinstance(given, Real | Decimal) and not isinstance(given, bool):
             object.__setattr__(values, name, as_written(given))

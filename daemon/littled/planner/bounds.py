@@ -142,7 +142,7 @@ def fires_beyond(
     steps = _lowering(log_rules, rate, threshold, threshold_rate)
     # row i: the law of one step more, begun at i, which is a window on zeros and then the law
     laws = sliding_window_view(np.concatenate((np.zeros(GRID_STEPS), steps)), GRID_STEPS + 1)
-    matrix = laws[::-1]
+    matrix = np.ascontiguousarray(laws[::-1])
     moved = np.empty(matrix.shape)  # one for all steps: to ask for it takes longer than a step
     weight = np.zeros(GRID_STEPS + 1)
     weight[0] = 1.0
@@ -202,6 +202,7 @@ def calls_expected(tails: tuple[float, ...]) -> float:
     return 1.0 + math.fsum(tails)
 
 
+@lru_cache(maxsize=4096)
 def draws_for_majority(points: float, dual_dimension: int, deviation: float, failure: float) -> int:
     """Odd number R of draws whose majority is everywhere within `deviation` of the weights' vote.
 
@@ -220,6 +221,7 @@ def draws_for_majority(points: float, dual_dimension: int, deviation: float, fai
     return math.ceil(min(union, draws)) | 1
 
 
+@lru_cache(maxsize=1024)
 def adaptive_lowering(rate: float, mistakes: float, deviation: float) -> float:
     """Least lowering of ln W at a fire of a majority rule after so many mistakes."""
     best = 0.0

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from littled.budget.conversion import gaussian_of_epsilon, rho_of_epsilon
 from littled.budget.unit import EXAMPLE, Unit
@@ -21,7 +22,7 @@ EXAMPLES_OF_A_USER = 50
 LIST_FAILURE_SHARE = Fraction(9, 10)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Budget:
     """The budget of a stream, shared evenly by `share` learners, and one way to divide it.
 
@@ -32,6 +33,8 @@ class Budget:
     `users_expected` is how many of them a season has, if that is known. `measuring`: what of
     epsilon is for saying how good the rules are, and so for no learner. `gaussian`: all that would
     be booked as zCDP is booked as GDP.
+
+    What thousands of drafts ask of one budget is reckoned once (and so there are no slots).
     """
 
     epsilon: Fraction
@@ -46,7 +49,7 @@ class Budget:
     measuring: Fraction = Fraction(0)
     gaussian: bool = False
 
-    @property
+    @cached_property
     def learning(self) -> Fraction:
         """What of epsilon is for the learners, all together."""
         return self.epsilon - self.measuring
@@ -63,7 +66,7 @@ class Budget:
         """c, as parameters of a learner have it: None where single examples are protected."""
         return self.unit.user_examples_max
 
-    @property
+    @cached_property
     def trigger_rate(self) -> Fraction:
         """The trigger's e."""
         return rate_below(float(self.learning / self.share) * self.trigger_share / self._changes)
@@ -98,7 +101,7 @@ class Budget:
         """What a trigger costs, in multiples of its rate."""
         return 2 * self.unit.examples if self.unit.is_user else 1
 
-    @property
+    @cached_property
     def _trigger_price(self) -> Fraction:
         return self.trigger_rate * self._changes
 
@@ -141,12 +144,12 @@ class Budget:
         """What all answers of a window may cost together: pure epsilon, rho, or mu^2 / 2 of GDP."""
         return self.learning / self.share if self.accounting == "pure" else self._rho
 
-    @property
+    @cached_property
     def failure(self) -> Fraction:
         """A learner's part of delta for lists that fail to hide, or nets that are none."""
         return self._delta * LIST_FAILURE_SHARE
 
-    @property
+    @cached_property
     def precision(self) -> Fraction:
         """A learner's part of delta for finite precision."""
         return self._delta * (1 - LIST_FAILURE_SHARE)
@@ -167,7 +170,7 @@ class Budget:
         """The conversion's share of delta."""
         return GAUSSIAN_SHARE if self.gaussian else DELTA_Z_SHARE
 
-    @property
+    @cached_property
     def _rho(self) -> Fraction:
         """A learner's part of rho, or of mu^2 / 2, when all triggers are paid for."""
         left = self.learning - (self.share - self.untriggered) * self._trigger_price

@@ -173,6 +173,8 @@ class NoisyTests(Trigger):
         """Largest sum of the thresholds of `calls_max` epochs, whatever the calls come to."""
         p = self.parameters
         thresholds = [max(0, settings.trigger_threshold) for settings in p.all_settings]
+        if len(thresholds) == 1:
+            return p.calls_max * thresholds[0]
         # most[j]: of the epochs that are left, with settings j in force; a call keeps, or changes
         most = [0] * len(thresholds)
         for _ in range(p.calls_max):
