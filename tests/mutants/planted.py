@@ -700,7 +700,6 @@ NOISE = (
         (
             f"{ONLINE_TESTS}/test_closure_votes.py"
             "::test_a_group_votes_once_for_what_its_examples_agree_on",
-            f"{LAWS}::test_tallies_of_closures_cost_what_they_are_charged[a group]",
         ),
     ),
     Mutant(
