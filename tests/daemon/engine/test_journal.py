@@ -4,6 +4,7 @@ import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -40,18 +41,23 @@ from support.small_classes import Cubes, Sets
 from support.tape import TapeNoise
 
 NOISE = KeyedNoise(bytes(range(32)))
-PLAN = plan_stream(
-    StreamRequest(
-        "s",
-        Fraction(2),
-        Fraction(1, 10**6),
-        3000,
-        (
-            OnlineRequest("first", class_from_name("thresholds:64"), selection="dense"),
-            OnlineRequest("second", class_from_name("thresholds:32"), selection="dense"),
-        ),
+
+
+@cache
+def two_learners() -> StreamPlan:
+    """A plan, once it is asked for: every process of a run imports this."""
+    return plan_stream(
+        StreamRequest(
+            "s",
+            Fraction(2),
+            Fraction(1, 10**6),
+            3000,
+            (
+                OnlineRequest("first", class_from_name("thresholds:64"), selection="dense"),
+                OnlineRequest("second", class_from_name("thresholds:32"), selection="dense"),
+            ),
+        )
     )
-)
 
 
 def journal(count: int, size: int = 500, seed: int = 0, noisy: float = 0.0) -> list[Record]:
@@ -95,17 +101,17 @@ def messages(transcript: Transcript) -> list[Release]:
 
 
 def test_two_learners_learn_within_one_budget(executor: Any) -> None:
-    transcript = run(PLAN, journal(3000), executor)
+    transcript = run(two_learners(), journal(3000), executor)
     last = {each.learner: each for each in messages(transcript)}
     assert {each.rule["threshold"] for each in last.values() if each.rule} == {20}
     spent = sum((each.price for each in transcript.entries), Price.zero())
-    assert spent.fits_in(PLAN.caps)
+    assert spent.fits_in(two_learners().caps)
     assert [each.number for each in transcript.entries] == list(range(len(transcript.entries)))
     assert all(price(event_from_dict(e.event)) == e.price for e in transcript.entries)
 
 
 def test_every_rule_after_the_first_points_to_its_charge(executor: Any) -> None:
-    transcript = run(PLAN, journal(3000), executor)
+    transcript = run(two_learners(), journal(3000), executor)
     numbers = {each.number for each in transcript.entries}
     for stored, message in zip(transcript.releases, messages(transcript), strict=True):
         paid = message.kind == "rule" and message.version > 1
@@ -114,7 +120,7 @@ def test_every_rule_after_the_first_points_to_its_charge(executor: Any) -> None:
 
 def test_first_rules_are_published_before_any_data(executor: Any) -> None:
     transcript = Transcript()
-    engine = Engine(PLAN, NOISE, transcript, executor)
+    engine = Engine(two_learners(), NOISE, transcript, executor)
     engine.start()
     engine.start()
     assert [(m.learner, m.version, m.position) for m in messages(transcript)] == [
@@ -125,26 +131,28 @@ def test_first_rules_are_published_before_any_data(executor: Any) -> None:
 
 def test_replay_gives_the_same_bytes(executor: Any) -> None:
     records = journal(9000)
-    assert run(PLAN, records, executor) == run(PLAN, records, executor)
+    assert run(two_learners(), records, executor) == run(two_learners(), records, executor)
 
 
 def test_another_key_or_history_gives_other_noise(executor: Any) -> None:
     noisy = journal(3000, noisy=0.3)
-    other = replay(PLAN, KeyedNoise(bytes(32)), noisy, executor)
-    assert other != run(PLAN, noisy, executor)
-    assert run(PLAN, journal(3000, 499, noisy=0.3), executor) != run(PLAN, noisy, executor)
+    other = replay(two_learners(), KeyedNoise(bytes(32)), noisy, executor)
+    assert other != run(two_learners(), noisy, executor)
+    assert run(two_learners(), journal(3000, 499, noisy=0.3), executor) != run(
+        two_learners(), noisy, executor
+    )
 
 
 @pytest.mark.parametrize("stop", [1, 3, 7, 11])
 def test_snapshot_continues_exactly(stop: int, executor: Any) -> None:
     records = journal(9000, noisy=0.2)
-    whole = run(PLAN, records, executor)
+    whole = run(two_learners(), records, executor)
     before, after = Transcript(), Transcript()
-    engine = Engine(PLAN, NOISE, before, executor)
+    engine = Engine(two_learners(), NOISE, before, executor)
     for record in records[:stop]:
         engine.apply(record)
     state = engine.snapshot()
-    again = Engine(PLAN, NOISE, after, executor, state)
+    again = Engine(two_learners(), NOISE, after, executor, state)
     assert again.record_number == stop - 1
     assert again.snapshot() == state
     assert again.status() == engine.status()
@@ -156,7 +164,7 @@ def test_snapshot_continues_exactly(stop: int, executor: Any) -> None:
 
 def test_a_gap_in_the_journal_is_refused_before_anything_is_drawn(executor: Any) -> None:
     records = journal(3000)
-    engine = Engine(PLAN, NOISE, Transcript(), executor)
+    engine = Engine(two_learners(), NOISE, Transcript(), executor)
     engine.apply(records[0])
     state = engine.snapshot()
     with pytest.raises(OutOfOrder, match="record 2 of stream s cannot follow record 0"):
@@ -165,17 +173,17 @@ def test_a_gap_in_the_journal_is_refused_before_anything_is_drawn(executor: Any)
 
 
 def test_unusable_snapshots_are_refused(executor: Any) -> None:
-    state = Engine(PLAN, NOISE, Transcript(), executor).snapshot()
-    other = replace(PLAN, plans=PLAN.plans[:1])
+    state = Engine(two_learners(), NOISE, Transcript(), executor).snapshot()
+    other = replace(two_learners(), plans=two_learners().plans[:1])
     with pytest.raises(SnapshotUnusable):
         Engine(other, NOISE, Transcript(), executor, state)
     with pytest.raises(SnapshotUnusable):
-        Engine(PLAN, NOISE, Transcript(), executor, pack({"format": 99}))
+        Engine(two_learners(), NOISE, Transcript(), executor, pack({"format": 99}))
 
 
 def test_seasons_begin_with_their_first_example_and_a_new_budget(executor: Any) -> None:
     records = journal(9000, size=700)
-    transcript = run(PLAN, records, executor)
+    transcript = run(two_learners(), records, executor)
     seasons = [m for m in messages(transcript) if m.kind == "season"]
     assert [(m.learner, m.season, m.position) for m in seasons] == [
         ("s/first", 1, 3000),
@@ -188,7 +196,7 @@ def test_seasons_begin_with_their_first_example_and_a_new_budget(executor: Any) 
         by_season[entry.season] = by_season.get(entry.season, Price.zero()) + entry.price
         assert entry.season == entry.position // 3000
     assert sorted(by_season) == [0, 1, 2]
-    assert all(each.fits_in(PLAN.caps) for each in by_season.values())
+    assert all(each.fits_in(two_learners().caps) for each in by_season.values())
 
 
 def test_a_season_is_over_when_its_last_example_is_learned_and_not_before(executor: Any) -> None:
@@ -205,23 +213,23 @@ def test_a_season_is_over_when_its_last_example_is_learned_and_not_before(execut
 
 
 def test_a_season_that_is_full_but_has_no_successor_does_not_end(executor: Any) -> None:
-    transcript = run(PLAN, journal(3000), executor)
+    transcript = run(two_learners(), journal(3000), executor)
     assert all(m.kind == "rule" for m in messages(transcript))
 
 
 def test_hopeless_streams_halt_within_the_budget(executor: Any) -> None:
-    transcript = run(PLAN, journal(3000, noisy=0.5), executor)
+    transcript = run(two_learners(), journal(3000, noisy=0.5), executor)
     halts = [m for m in messages(transcript) if m.kind == "halt"]
     assert {m.learner for m in halts} == {"s/first", "s/second"}
-    assert sum((e.price for e in transcript.entries), Price.zero()).fits_in(PLAN.caps)
+    assert sum((e.price for e in transcript.entries), Price.zero()).fits_in(two_learners().caps)
 
 
 def test_a_cap_below_the_plan_refuses_and_halts(executor: Any) -> None:
     """Whatever the plan promised, the filter has the last word."""
     fixed = Transcript()
-    Engine(PLAN, NOISE, fixed, executor).start()
+    Engine(two_learners(), NOISE, fixed, executor).start()
     caps = sum((each.price for each in fixed.entries), Price.zero())
-    transcript = run(replace(PLAN, caps=caps), journal(3000), executor)
+    transcript = run(replace(two_learners(), caps=caps), journal(3000), executor)
     assert len(transcript.entries) == len(fixed.entries)
     kinds = [(m.learner, m.kind) for m in messages(transcript)]
     assert kinds[2:] == [("s/first", "halt"), ("s/second", "halt")] or sorted(kinds[2:]) == [
@@ -246,7 +254,7 @@ def test_charges_are_durable_before_training_draws_noise(executor: Any) -> None:
         def publish(self, releases: Any, entries: Any) -> None:
             order.extend("release" for each in releases if each.charge is not None)
 
-    replayed = Engine(PLAN, Spy(bytes(range(32))), Watching(), executor)
+    replayed = Engine(two_learners(), Spy(bytes(range(32))), Watching(), executor)
     for record in journal(3000):
         replayed.apply(record)
     assert len(order) >= 6
@@ -254,7 +262,7 @@ def test_charges_are_durable_before_training_draws_noise(executor: Any) -> None:
 
 
 def test_status_shows_public_facts_only(executor: Any) -> None:
-    engine = Engine(PLAN, NOISE, Transcript(), executor)
+    engine = Engine(two_learners(), NOISE, Transcript(), executor)
     for record in journal(1500):
         engine.apply(record)
     status = engine.status()
@@ -500,10 +508,10 @@ def test_a_cap_that_is_reached_between_two_calls_halts(executor: Any) -> None:
 
 
 def test_a_snapshot_of_the_first_format_is_not_used(executor: Any) -> None:
-    values = unpack(Engine(PLAN, NOISE, Transcript(), executor).snapshot())
+    values = unpack(Engine(two_learners(), NOISE, Transcript(), executor).snapshot())
     assert values["format"] == 2
     with pytest.raises(SnapshotUnusable):
-        Engine(PLAN, NOISE, Transcript(), executor, pack({**values, "format": 1}))
+        Engine(two_learners(), NOISE, Transcript(), executor, pack({**values, "format": 1}))
 
 
 # --- learners that answer requests ----------------------------------------------------------------
