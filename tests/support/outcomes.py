@@ -244,20 +244,32 @@ def unmarked(number: int) -> tuple[int, ...]:
     return (*parts, number)
 
 
-@lru_cache(maxsize=1 << 16)
-def fires(rate: Fraction, gap: int, fired: bool) -> int:
-    """The probability that a test of this gap fires, or does not."""
-    heads = tail_of(rate, gap)
-    return share(heads if fired else WHOLE - heads, WHOLE)
+class Chances(dict[int, int]):
+    """The probability that a test of each gap fires, or does not; found when it is asked for."""
+
+    def __init__(self, rate: Fraction, fired: bool) -> None:
+        """For tests with noise of this rate."""
+        self._rate, self._fired = rate, fired
+
+    def __missing__(self, gap: int) -> int:
+        heads = tail_of(self._rate, gap)
+        found = self[gap] = share(heads if self._fired else WHOLE - heads, WHOLE)
+        return found
+
+
+# One for each rate, as a Fraction takes longer to look up than what is done with a chance.
+chances = lru_cache(Chances)
 
 
 class HeldTest(NamedTuple):
-    """A test against held noise: the gap without it, and how often each of them is part of it."""
+    """A test against held noise: its chances, the gap without it, the places of what is part of it.
 
-    rate: Fraction
+    Each place with how often it is.
+    """
+
+    chances: Chances
     gap: int
-    times: tuple[int, ...]
-    fired: bool
+    times: tuple[tuple[int, int], ...]
 
 
 class Thresholds(NamedTuple):
@@ -270,13 +282,14 @@ class Thresholds(NamedTuple):
         """All values of the noise, those that were held before given, and how likely the run is."""
         places = [place for place, _ in self.drawn]
         for values in product(*(law for _, law in self.drawn)):
-            noises = dict(held) | dict(zip(places, (value for value, _ in values), strict=True))
-            part = mass
-            for _, probability in values:
+            noises, part = dict(held), mass
+            for place, (value, probability) in zip(places, values, strict=True):
+                noises[place] = value
                 part = (part * probability) >> BITS
-            for rate, gap, times, fired in self.tests:
-                more = sum(n * noises[place] for place, n in enumerate(times) if n)
-                part = (part * fires(rate, gap + more, fired)) >> BITS
+            for chance, gap, times in self.tests:
+                for place, n in times:
+                    gap += n * noises[place]  # noqa: PLW2901
+                part = (part * chance[gap]) >> BITS
             if part:
                 yield noises, part
 
@@ -397,7 +410,8 @@ class Outcomes:
         if not any(times):
             return bool(self.choose(coin(tail_of(rate, gap), WHOLE), words))
         fired = bool(self.choose(EITHER, words))
-        self._tests.append(HeldTest(rate, gap, tuple(times), fired))
+        places = tuple((place, n) for place, n in enumerate(times) if n)
+        self._tests.append(HeldTest(chances(rate, fired), gap, places))
         return fired
 
     def _others(self) -> Iterator[list[int]]:
