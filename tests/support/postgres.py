@@ -82,17 +82,14 @@ class FolderOnServer(PostgresDatabase):
         copy = FolderOnServer(self._server, folder)
         asked(self.url, f"DROP SCHEMA IF EXISTS {copy.schema} CASCADE; CREATE SCHEMA {copy.schema}")
         tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-        for (name,) in asked(self.url, tables):
-            asked(
-                self.url,
-                f"CREATE TABLE {copy.schema}.{name} (LIKE {name} INCLUDING ALL); "  # noqa: S608
-                f"INSERT INTO {copy.schema}.{name} SELECT * FROM {name}",
-            )
-            asked(
-                copy.url,
-                f"ALTER INDEX IF EXISTS {name}_learner_window_count_idx "
-                "RENAME TO predictions_of_window",
-            )
+        statements = [
+            f"CREATE TABLE {copy.schema}.{name} (LIKE {name} INCLUDING ALL); "  # noqa: S608
+            f"INSERT INTO {copy.schema}.{name} SELECT * FROM {name}; "
+            f"ALTER INDEX IF EXISTS {copy.schema}.{name}_learner_window_count_idx "
+            "RENAME TO predictions_of_window"
+            for (name,) in asked(self.url, tables)
+        ]
+        asked(self.url, "; ".join(statements))
 
     def change(self, statement: str, values: tuple[Any, ...] = ()) -> None:
         """Change the tables behind the store's back."""

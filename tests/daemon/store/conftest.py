@@ -1,7 +1,7 @@
 """A small store with a little of everything, for the tests of what reads it."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,9 @@ from littled.store.store import Store
 from support.databases import Postgres
 from support.disks import quick_folder
 from support.postgres import FolderOnServer, lasting_server
-from support.stores import STREAM, fill, make_store
+from support.stores import STREAM, copy_store, fill, make_store
+
+CopyOf = Callable[..., Path]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -62,13 +64,46 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.fixture(scope="session")
+def _made() -> dict[object, Path]:
+    """Stores that were made, by what they were made for."""
+    return {}
+
+
 @pytest.fixture
-def small_store(tmp_path: Path) -> Path:
+def copy_of(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    _made: dict[object, Path],
+) -> CopyOf:
+    """A copy, in a folder of the test, of the store that a function makes.
+
+    A module makes it once on each database, as that takes several times as long as a copy.
+    """
+    kind = "any_database" in request.fixturenames and request.getfixturevalue("any_database")
+
+    def copied(make: Callable[[Path], object], name: str = "store") -> Path:
+        key = kind, request.module.__name__, make
+        if key not in _made:
+            _made[key] = tmp_path_factory.mktemp("made") / "store"
+            make(_made[key])
+        return copy_store(_made[key], tmp_path / name)
+
+    return copied
+
+
+def make_small(path: Path) -> None:
     """A small closed store with a little of everything, and a second stream without anything."""
-    made = make_store(tmp_path / "store", [STREAM, "quiet"])
-    with Store.open(made) as store:
+    make_store(path, [STREAM, "quiet"])
+    with Store.open(path) as store:
         fill(store)
-    return made
+
+
+@pytest.fixture
+def small_store(copy_of: CopyOf) -> Path:
+    """A store of its own like that."""
+    return copy_of(make_small)
 
 
 @pytest.fixture

@@ -69,10 +69,20 @@ def fill(path: Path, *, restored: bool = False) -> Path:
     return path
 
 
+def fill_restored(path: Path) -> Path:
+    return fill(path, restored=True)
+
+
 @pytest.fixture(params=[False, True], ids=["plain", "restored"])
-def whole(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+def whole(copy_of: Callable[..., Path], request: pytest.FixtureRequest) -> Path:
     """A store of which most may be archived."""
-    return fill(tmp_path / "whole", restored=request.param)
+    return copy_of(fill_restored if request.param else fill, "whole")
+
+
+@pytest.fixture
+def plain(copy_of: Callable[..., Path]) -> Path:
+    """The plain one, under the name of a copy."""
+    return copy_of(fill)
 
 
 def copied(path: Path, name: str = "store") -> Path:
@@ -253,8 +263,8 @@ HARMS: dict[str, tuple[Harm, str]] = {
 
 
 @pytest.mark.parametrize("name", HARMS)
-def test_each_harm_has_its_sentence(tmp_path: Path, name: str) -> None:
-    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+def test_each_harm_has_its_sentence(tmp_path: Path, name: str, plain: Path) -> None:
+    path, folder = plain, tmp_path / "archive"
     names = archived(path, folder)
     other = another(path, tmp_path / "other")
     assert [each.name for each in sorted(other.iterdir())] == sorted(names)
@@ -272,8 +282,8 @@ def test_each_harm_has_its_sentence(tmp_path: Path, name: str) -> None:
     assert verify(path).findings == ()  # by itself it is as sound as before
 
 
-def test_a_file_that_was_there_already_is_in_the_way(tmp_path: Path) -> None:
-    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+def test_a_file_that_was_there_already_is_in_the_way(tmp_path: Path, plain: Path) -> None:
+    path, folder = plain, tmp_path / "archive"
     another(path, folder)
     before = everything(path)
     with pytest.raises(StoreRefused, match="holds something else: name another folder"):
@@ -303,9 +313,9 @@ def test_a_file_that_was_there_already_is_in_the_way(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_kept_of_archived_records_is_held_against_the_rest(
-    tmp_path: Path, statement: str, archive_finds: bool, alone: bool
+    tmp_path: Path, statement: str, archive_finds: bool, alone: bool, plain: Path
 ) -> None:
-    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    path, folder = plain, tmp_path / "archive"
     archived(path, folder)
     change(path / "store.sqlite", statement)
     assert bool(verify(path, archive=folder).findings) is archive_finds
@@ -378,9 +388,11 @@ def test_an_archiving_may_be_killed_at_any_moment(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_copy_from_before_the_archiving_goes_on_without_and_with_it(tmp_path: Path) -> None:
+def test_a_copy_from_before_the_archiving_goes_on_without_and_with_it(
+    tmp_path: Path, plain: Path
+) -> None:
     """A restore of a copy that has its records still, and of one that has them in the archive."""
-    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    path, folder = plain, tmp_path / "archive"
     archived(path, folder)
     copies = [copied(path, "moved"), fill(tmp_path / "unmoved")]
     for number, copy in enumerate(copies):
@@ -400,8 +412,8 @@ def test_a_copy_from_before_the_archiving_goes_on_without_and_with_it(tmp_path: 
         pass
 
 
-def test_a_start_without_a_snapshot_says_what_it_needs(tmp_path: Path) -> None:
-    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+def test_a_start_without_a_snapshot_says_what_it_needs(tmp_path: Path, plain: Path) -> None:
+    path, folder = plain, tmp_path / "archive"
     archived(path, folder)
     change(path / "store.sqlite", "DELETE FROM snapshots")
     with pytest.raises(StoreRefused, match="moved into an archive: name its folder with --archive"):
@@ -411,8 +423,8 @@ def test_a_start_without_a_snapshot_says_what_it_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.in_a_folder
-def test_rows_that_came_back_are_found(tmp_path: Path) -> None:
-    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+def test_rows_that_came_back_are_found(tmp_path: Path, plain: Path) -> None:
+    path, folder = plain, tmp_path / "archive"
     whole = copied(path, "whole")
     archived(path, folder)
     connection = apsw.Connection(str(path / "store.sqlite"))
@@ -423,8 +435,8 @@ def test_rows_that_came_back_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.in_a_folder
-def test_a_damaged_store_is_not_archived(tmp_path: Path) -> None:
-    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+def test_a_damaged_store_is_not_archived(tmp_path: Path, plain: Path) -> None:
+    path, folder = plain, tmp_path / "archive"
     change(
         path / "store.sqlite",
         "UPDATE segments SET y = zeroblob(length(y)) WHERE first_position = 15",
@@ -437,8 +449,8 @@ def test_a_damaged_store_is_not_archived(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_a_place_of_no_archived_record_is_found(tmp_path: Path) -> None:
-    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+def test_a_place_of_no_archived_record_is_found(tmp_path: Path, plain: Path) -> None:
+    path, folder = plain, tmp_path / "archive"
     archived(path, folder)
     insert = (
         "INSERT INTO archived_points SELECT key + 1000, 0, 1, head FROM archived_points LIMIT 1"

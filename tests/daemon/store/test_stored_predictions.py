@@ -2,7 +2,7 @@
 
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,13 +66,15 @@ def answered(store: Store) -> None:
     answer(store, 4, window=17, count=7)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A closed store with four predictions."""
-    made = make_store(tmp_path / "store")
-    with Store.open(made) as store:
+def make_answered(path: Path) -> None:
+    with Store.open(make_store(path)) as store:
         answered(store)
-    return made
+
+
+@pytest.fixture
+def path(copy_of: Callable[..., Path]) -> Path:
+    """A closed store with four predictions."""
+    return copy_of(make_answered)
 
 
 @pytest.fixture

@@ -43,13 +43,15 @@ from support.stores import (
 pytestmark = pytest.mark.usefixtures("any_database")
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A small closed store with a little of everything."""
-    made = make_store(tmp_path / "store")
-    with Store.open(made) as store:
+def make_filled(path: Path) -> None:
+    with Store.open(make_store(path)) as store:
         fill(store)
-    return made
+
+
+@pytest.fixture
+def path(copy_of: Callable[..., Path]) -> Path:
+    """A small closed store with a little of everything."""
+    return copy_of(make_filled)
 
 
 def test_a_store_at_rest_is_sound(path: Path) -> None:
