@@ -1,6 +1,7 @@
 """What every test shares: property tests with the same cases everywhere, and a clean process."""
 
 import ast
+import gc
 import logging
 import os
 import re
@@ -55,6 +56,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     # such a line within a text that a test writes marks nothing
     return not said.isdisjoint(lines[each.lineno - 1] for each in ast.parse(text).body) or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look once, and never again, for what may go of all that is imported and collected.
+
+    It stays to the end; to look through it time and again takes seconds of every process.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
