@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import mpmath
@@ -225,14 +226,20 @@ def quantile(share: mpmath.mpf) -> mpmath.mpf:
     return -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * share)
 
 
+@cache
+def place(share: Fraction, digits: int) -> mpmath.mpf:
+    """The quantile of a share, found once: many laws have the same."""
+    with mpmath.workdps(digits):
+        return quantile(mpmath.mpf(share.numerator) / share.denominator)
+
+
 def apart(here: list[Fraction], there: list[Fraction]) -> mpmath.mpf:
     """The least mu for two laws: that of the best tests, between which a chance decides."""
     pairs = sorted(zip(here, there, strict=True), key=lambda pair: pair[0] / pair[1], reverse=True)
     p, q, most = Fraction(0), Fraction(0), mpmath.mpf(0)
     for one, other in pairs[:-1]:
         p, q = p + one, q + other
-        shares = (mpmath.mpf(each.numerator) / each.denominator for each in (p, q))
-        most = max(most, quantile(next(shares)) - quantile(next(shares)))
+        most = max(most, place(p, mpmath.mp.dps) - place(q, mpmath.mp.dps))
     return most
 
 
@@ -279,14 +286,18 @@ def test_a_draw_beside_normal_noise_and_a_pure_bit_keeps_the_promise(
     epsilon, delta = guarantee(caps, mass)
     mu, most = mpmath.sqrt(2 * mpmath.mpf(amount.numerator) / amount.denominator), mpmath.mpf(0)
     keep = 1 / (1 + mpmath.exp(-mpmath.mpf(1) / 4))
+
+    @cache
+    def beyond(loss: float, ratio: Fraction) -> mpmath.mpf:
+        e = float(epsilon) - loss - math.log(ratio)
+        return mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
+
     for one, other in [*neighbours(), (np.array([1, 0]), np.array([0, 1]))]:
         laws = probabilities(mechanism, one), probabilities(mechanism, other)
         found = mpmath.mpf(0)
         for p, q in zip(*laws, strict=True):
             for weight, loss in ((keep, 0.25), (1 - keep, -0.25)):
-                e = float(epsilon) - loss - math.log(p / q)
-                inner = mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
-                found += weight * float(p) * inner
+                found += weight * float(p) * beyond(loss, p / q)
         most = max(most, found)
     assert 0 < most <= mpmath.mpf(delta.numerator) / delta.denominator
 
