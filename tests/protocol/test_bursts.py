@@ -388,6 +388,7 @@ def test_many_bursts_are_what_their_frames_are_one_by_one(data: bytes, cuts: lis
     same(data, cuts)
 
 
+@pytest.mark.no_cover
 def test_every_byte_of_a_frame_may_be_another() -> None:
     for users in (False, True):
         frames = [frame_at(0, 2, 120 + 2 * index, users=users) for index in range(6)]

@@ -185,6 +185,7 @@ messages: st.SearchStrategy[Message] = st.one_of(
 )
 
 
+@pytest.mark.no_cover
 @given(messages)
 @settings(max_examples=400)
 def test_messages_survive_the_wire(message: Message) -> None:
@@ -344,6 +345,7 @@ def test_a_batch_like_the_last_one_may_be_cut_or_lengthened(message: Examples) -
         assert likeness.decode(seen) == message
 
 
+@pytest.mark.no_cover
 @given(st.lists(examples, min_size=1, max_size=4), st.lists(st.integers(0, 3), max_size=12))
 @settings(max_examples=200)
 def test_batches_in_any_order_decode_as_each_alone(kinds: list[Examples], order: list[int]) -> None:

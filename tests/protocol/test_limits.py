@@ -111,6 +111,7 @@ def longest_messages() -> dict[str, Message]:
     }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", longest_messages())
 def test_the_largest_allowed_messages_fit_into_a_frame(name: str) -> None:
     message = longest_messages()[name]

@@ -143,6 +143,7 @@ def test_another_key_or_history_gives_other_noise(executor: Any) -> None:
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("stop", [1, 3, 7, 11])
 def test_snapshot_continues_exactly(stop: int, executor: Any) -> None:
     records = journal(9000, noisy=0.2)
@@ -477,6 +478,7 @@ def crashed(records: list[Record], writes: int, every: int, executor: Any) -> tu
     return disk, died
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("every", [1, 1000])
 def test_a_crash_at_any_write_changes_nothing(every: int, executor: Any) -> None:
     """With a snapshot after every record, or none at all."""

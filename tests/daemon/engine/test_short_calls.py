@@ -122,6 +122,7 @@ def test_what_waits_is_durable_before_a_record_that_does_not_follow_is_refused()
     assert disk.releases == replay(CARD.plan, NOISE, parts[:8], Inline()).releases
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("together", [1, 4, 1000])
 def test_a_crash_at_any_write_changes_nothing(
     together: int, monkeypatch: pytest.MonkeyPatch

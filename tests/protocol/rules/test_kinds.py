@@ -155,6 +155,7 @@ def test_a_majority_of_stumps_votes_row_by_row() -> None:
 # --- Maps, JSON, messages -------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @given(every_case)
 @settings(max_examples=300)
 def test_rules_survive_maps_json_and_the_wire(case: Case) -> None:
@@ -172,6 +173,7 @@ def test_rules_survive_maps_json_and_the_wire(case: Case) -> None:
     assert hash(rule) == hash(rule_from_dict(rule.to_dict()))
 
 
+@pytest.mark.no_cover
 @given(every_case, st.data())
 @settings(max_examples=300)
 def test_every_field_of_a_map_is_needed_and_no_other(case: Case, data: st.DataObject) -> None:
