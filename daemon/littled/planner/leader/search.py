@@ -80,7 +80,7 @@ TRIAL_AFTER, TRIAL_SHARE, TRIAL_EXAMPLES = Fraction(2, 25), 25, 150
 TRIAL_RETURN = 1
 # Periods of judging, in parts of a season, and the noise in a lead that is wanted, in parts of the
 # longest; within limits of the budget's share.
-PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 64, 8, 0.0035
+PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 160, 8, 0.0035
 JUDGING_MIN, JUDGING_MAX = 0.01, 0.07
 # The longest periods are shorter where there is no more noise than this in a lead. A scorecard is
 # left for what leads by half a percent, or, where there is more noise, by so many deviations more.
