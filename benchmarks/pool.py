@@ -4,6 +4,7 @@ import argparse
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -29,7 +30,8 @@ class Pool:
             # a product that is spread over threads gets in the way of the other process
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             context = multiprocessing.get_context("spawn")
-            self._pool = self._stack.enter_context(ProcessPoolExecutor(jobs, mp_context=context))
+            pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
+            self._pool = self._stack.enter_context(pool)
 
     def map(
         self, work: Callable[[Task], Result], tasks: Sequence[Task], what: str
@@ -46,6 +48,18 @@ class Pool:
     def close(self) -> None:
         """End the processes."""
         self._stack.close()
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that began it does, however that ends."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "called in a process of a pool"
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def add_pool_options(parser: argparse.ArgumentParser) -> None:
