@@ -5,6 +5,9 @@ allow, or round numbers that are surely wide enough; lists are those of the trad
 Whatever lies outside is taken for the nearest bucket.
 """
 
+import json
+from collections.abc import Iterable
+
 from benchmarks.real.tables import GENRES
 
 STATES = [
@@ -28,12 +31,16 @@ PIZZAS = (
     "napolitana pep_msh_pep pepperoni peppr_salami prsc_argla sicilian soppressata southw_ckn "
     "spicy_ital spin_pesto spinach_fet spinach_supr thai_ckn the_greek veggie_veg"
 )
-OCCUPATIONS = """["Business/Finance", "Construction/Extraction", "Farming, Fishing, and Forestry", \
-"Installation, Maintenance, and Repair", "Office and Administrative Support", "Production", \
-"Professional", "Sales", "Service", "Transportation"]"""
-DEGREES = '["Less Than High School", "High School", "Junior College", "Bachelor", "Graduate"]'
-PARTIES = """["Strong Democrat", "Not Str Democrat", "Ind,Near Dem", "Independent", \
-"Ind,Near Rep", "Not Str Republican", "Strong Republican"]"""
+OCCUPATIONS = [
+    "Business/Finance", "Construction/Extraction", "Farming, Fishing, and Forestry",
+    "Installation, Maintenance, and Repair", "Office and Administrative Support", "Production",
+    "Professional", "Sales", "Service", "Transportation",
+]  # fmt: skip
+DEGREES = ["Less Than High School", "High School", "Junior College", "Bachelor", "Graduate"]
+PARTIES = [
+    "Strong Democrat", "Not Str Democrat", "Ind,Near Dem", "Independent", "Ind,Near Rep",
+    "Not Str Republican", "Strong Republican",
+]  # fmt: skip
 PARTS = '["month", "weekday", "hour"]'
 
 
@@ -54,9 +61,14 @@ def _category(values: str, more: str = "") -> str:
     return f'{{ kind = "category", values = {values}{more} }}'
 
 
+def _listed(values: Iterable[str], more: str = "") -> str:
+    """A category of these values."""
+    return _category(json.dumps(list(values)), more)
+
+
 def _words(text: str, more: str = "") -> str:
     """A category of single words."""
-    return _category(str(text.split()).replace("'", '"'), more)
+    return _listed(text.split(), more)
 
 
 MISSING = ', missing = "bucket"'
@@ -95,7 +107,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "arrivals": {**_FLIGHT, "dep_delay": _number(-30, 120, 75)},
     "ballots": {
-        "state": _category(str(STATES).replace("'", '"')),
+        "state": _listed(STATES),
         "age": _number(18, 98, 40),
         "female": _FLAG,
         "collegeed": _FLAG,
@@ -152,7 +164,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "studage": _edges(3, 5, 7),
         "lectage": _scale(6),
         "service": _FLAG,
-        "dept": _category(str([str(number) for number in range(1, 16)]).replace("'", '"')),
+        "dept": _listed(map(str, range(1, 16))),
     },
     "shuttle": {
         "f1": _number(0, 128, 64),
@@ -179,7 +191,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "name": _words(PIZZAS),
     },
     "homes": {
-        "bpl": _category(str(STATES).replace("'", '"')),
+        "bpl": _listed(STATES),
         "qob": _scale(4),
         "nonwhite": _FLAG,
         "vet_wwko": _FLAG,
@@ -188,12 +200,12 @@ COLUMNS: dict[str, dict[str, str]] = {
     "incomes": {
         "year": _number(1970, 2020, 50),
         "age": _number(18, 90, 36, MISSING),
-        "occrecode": _category(OCCUPATIONS, MISSING),
+        "occrecode": _listed(OCCUPATIONS, MISSING),
         "prestg10": _number(0, 100, 50, MISSING),
         "childs": _number(0, 8, 8, MISSING),
         "wrkstat": _category('["Full-Time", "Part-Time", "Retired", "School"]', MISSING),
         "gender": _words("Female Male", MISSING),
-        "educcat": _category(DEGREES, MISSING),
+        "educcat": _listed(DEGREES, MISSING),
         "maritalcat": _words("Divorced Married Separated Widowed", MISSING),
     },
     "opinions": {
@@ -202,7 +214,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "race": _words("White Black", MISSING),
         "sex": _words("Female Male", MISSING),
         "educ": _number(0, 20, 20, MISSING),
-        "partyid": _category(PARTIES, MISSING),
+        "partyid": _listed(PARTIES, MISSING),
         "relactiv": _scale(11, MISSING),
     },
     "colleges": {

@@ -159,7 +159,7 @@ def networks() -> Any:
     )
 
 
-# --- Held out: no setting, and no number of the planner but those of many categories --------------
+# --- Held out: they chose no setting, and of the planner only how many categories are told --------
 
 
 def births() -> Any:
