@@ -27,6 +27,8 @@ SOURCES = sorted(path for home in PACKAGES.values() for path in home.rglob("*.py
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 EVERYTHING = [*SOURCES, *TESTS, *sorted((ROOT / "benchmarks").rglob("*.py"))]
 FUNCTION_LINES_MAX = 70
+# Where a statement has other statements.
+STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
 # Of the text at apache.org/licenses/LICENSE-2.0.txt.
 APACHE_2_SHA256 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
 
@@ -458,6 +460,7 @@ def tree_of(path: Path) -> ast.Module:
     try:
         return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
     finally:
+        gc.freeze()
         gc.enable()
 
 
@@ -515,10 +518,16 @@ def distributions(wanted: list[str]) -> set[str]:
     return {"sklearn" if name == "scikit_learn" else name for name in names}
 
 
-def used_names(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def used_names(path: Path) -> tuple[tuple[int, str], ...]:
+    """What of other modules is used, found once for all tests."""
+    return tuple(names_used_in(tree_of(path)))
+
+
+def names_used_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and full dotted name of every import and attribute, with import aliases resolved."""
     aliases: dict[str, str] = {}
-    for node in ast.walk(tree_of(path)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 short = alias.asname or alias.name.partition(".")[0]
@@ -528,7 +537,7 @@ def used_names(path: Path) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 aliases[alias.asname or alias.name] = f"{node.module}.{alias.name}"
                 yield node.lineno, f"{node.module}.{alias.name}"
-    for node in ast.walk(tree_of(path)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             dotted = ast.unparse(node)
             first, _, rest = dotted.partition(".")
@@ -573,9 +582,14 @@ def unportable_in(path: Path) -> Iterator[tuple[int, str]]:
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function of a module, methods and inner ones included."""
-    for node in ast.walk(tree_of(path)):
+    waiting: list[ast.AST] = [tree_of(path)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
+        # functions are statements, and no expression has statements in it
+        inner = (getattr(node, part, ()) for part in STATEMENTS)
+        waiting += [each for part in inner for each in part]
 
 
 def forbidden_arrows(path: Path) -> list[str]:
