@@ -58,7 +58,7 @@ from littled_protocol.columns import encode_labels, encode_users, point_type
 from littled_protocol.messages import Predict
 from littled_protocol.rules import Words
 from support.learning import HEAD, Inline, column
-from support.outcomes import BITS, ONE, Noises, Outcomes, Thresholds, unmarked
+from support.outcomes import BITS, ONE, Drawing, Noises, Outcomes, unmarked
 
 STREAM = "s"
 TAIL_BITS = 24
@@ -166,14 +166,15 @@ class _State:
 class _Way(NamedTuple):
     """What one run comes to: what is said and what the stream knows, by number, and how likely.
 
-    marked: the places of thresholds whose noise is still needed.
+    marked: the places of thresholds whose noise is still needed; needs_held: whether some of it was
+    held before.
     """
 
     said: int
     after: int
     marked: list[int]
-    mass: int
-    thresholds: Thresholds
+    needs_held: bool
+    drawings: list[Drawing]
 
 
 class _Shelf:
@@ -276,9 +277,18 @@ class Transitions:
         if (known, example) not in self._ways:
             self._ways[known, example] = [*self._run(self._values[known], example)]
         ways: dict[tuple[int, int], int] = defaultdict(int)
-        for said, after, marked, whole, thresholds in self._ways[known, example]:
-            for noises, mass in thresholds.given(held, whole):
-                left = tuple((place, noises[place]) for place in marked)
+        before = dict(held)
+        for said, after, marked, needs_held, drawings in self._ways[known, example]:
+            for kept, drawn_mass, tests in drawings:
+                mass, left = drawn_mass, kept
+                for chance, tested, times in tests:
+                    gap = tested + sum(n * before[place] for place, n in times)
+                    mass = (mass * chance[gap]) >> BITS
+                if not mass:
+                    continue
+                if needs_held:
+                    noises = {**before, **dict(kept)}
+                    left = tuple((place, noises[place]) for place in marked)
                 ways[said, self._number((after, left))] += mass
         return tuple(Branch(*way, mass) for way, mass in ways.items())
 
@@ -304,7 +314,11 @@ class Transitions:
 
         for (said, after), mass in self.outcomes.all(run):
             known, marked = self._number(after), after.marked if after else []
-            yield _Way(self._number(said), known, marked, mass, self.outcomes.thresholds)
+            thresholds = self.outcomes.thresholds
+            drawn = {place for place, _ in thresholds.drawn}
+            needs_held = not drawn.issuperset(marked)
+            drawings = thresholds.drawings(mass, marked)
+            yield _Way(self._number(said), known, marked, needs_held, drawings)
 
     def _asked(self, known: int, held: Noises, question: Any) -> tuple[Branch, ...]:
         """What one more question leads to; the engine and its learners know nothing of it."""

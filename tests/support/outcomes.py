@@ -24,6 +24,7 @@ twice, or where one is asked for at an earlier place than the present one: two o
 word are not independent, and would be enumerated as if they were.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -272,26 +273,59 @@ class HeldTest(NamedTuple):
     times: tuple[tuple[int, int], ...]
 
 
+class Drawing(NamedTuple):
+    """Values of the noise that a run has drawn for thresholds, as far as they matter later.
+
+    kept: those that are still needed, by place. mass: how likely the run is with them, before its
+    `tests` against noise that was held before.
+    """
+
+    kept: Noises
+    mass: int
+    tests: tuple[HeldTest, ...]
+
+
 class Thresholds(NamedTuple):
     """What a run has drawn for thresholds, by place, and its tests against any."""
 
     drawn: tuple[tuple[int, Law], ...] = ()
     tests: tuple[HeldTest, ...] = ()
 
-    def given(self, held: Noises, mass: int) -> Iterator[tuple[dict[int, int], int]]:
-        """All values of the noise, those that were held before given, and how likely the run is."""
+    def drawings(self, mass: int, marked: Sequence[int]) -> list[Drawing]:
+        """All values of the noise; those of places that are not marked are added up."""
         places = [place for place, _ in self.drawn]
+        settled: dict[Noises, int] = defaultdict(int)
+        others = []
         for values in product(*(law for _, law in self.drawn)):
-            noises, part = dict(held), mass
-            for place, (value, probability) in zip(places, values, strict=True):
-                noises[place] = value
+            part = mass
+            for _, probability in values:
                 part = (part * probability) >> BITS
-            for chance, gap, times in self.tests:
-                for place, n in times:
-                    gap += n * noises[place]  # noqa: PLW2901
-                part = (part * chance[gap]) >> BITS
-            if part:
-                yield noises, part
+            noises = {place: value for place, (value, _) in zip(places, values, strict=True)}
+            part, tests = self._tested(noises, part)
+            kept = tuple([(place, noises[place]) for place in marked if place in noises])
+            if tests:
+                others.append(Drawing(kept, part, tests))
+            else:
+                settled[kept] += part
+        found = [*(Drawing(kept, part, ()) for kept, part in settled.items()), *others]
+        return [drawing for drawing in found if drawing.mass]
+
+    def _tested(self, noises: dict[int, int], part: int) -> tuple[int, tuple[HeldTest, ...]]:
+        """How likely the run is by its first tests, which need no other noise; and what is left."""
+        left: list[HeldTest] = []
+        for chance, gap, times in self.tests:
+            known = gap
+            others: tuple[tuple[int, int], ...] = ()
+            for place, n in times:
+                if place in noises:
+                    known += n * noises[place]
+                else:
+                    others = (*others, (place, n))
+            if others or left:
+                left.append(HeldTest(chance, known, others))
+            else:
+                part = (part * chance[known]) >> BITS
+        return part, tuple(left)
 
 
 class Unseen:
