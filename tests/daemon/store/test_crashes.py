@@ -112,7 +112,9 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     small_columns(monkeypatch)
 
 
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize(
+    "part", [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)]
+)
 def test_a_daemon_killed_at_any_failpoint_has_what_it_acknowledged(
     quick_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
