@@ -8,7 +8,8 @@ Every room is in one of three groups, by what its tests do; each group is measur
   these processes: statements. It takes too long for `make test`.
 
 Tests that come to the same lines thousands of times are marked with `no_cover` and not measured:
-measured they take twice as long, and the floors hold without them.
+measured they take twice as long, and the floors hold without them. Not so tests that are the first
+to import a module, by the name of a kind: what runs when it is imported would be missing.
 """
 
 from collections.abc import Mapping

@@ -121,6 +121,7 @@ def test_closure_examples_are_usually_enough(dimension: int) -> None:
     assert whole > 400 * 15 // 16
 
 
+@pytest.mark.no_cover
 @settings(max_examples=300)
 @given(situation=situations())
 def test_closures_of_teachers(situation: tuple[AffineSubspaces, list[Example], list[int]]) -> None:

@@ -103,6 +103,7 @@ def test_thresholds_of_chunks_err_to_both_sides(size: int, cut: int, seed: int) 
     assert rule == Thresholds(size).rule((target + target - 1 + size // 16 + 1) // 2)
 
 
+@pytest.mark.no_cover
 @given(
     numbered=st.lists(
         st.tuples(st.integers(0, 15), st.integers(0, 1), st.integers(0, 4)), max_size=30

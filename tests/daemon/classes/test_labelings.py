@@ -81,6 +81,7 @@ def test_candidates_are_the_labelings(small: Small, window: tuple[Pairs, list[in
         assert labels_here.tolist() == [row[place] for row in said]
 
 
+@pytest.mark.no_cover
 @every_class
 @settings(max_examples=CASES)
 @given(window=windows(), data=st.data())

@@ -51,6 +51,7 @@ def test_dimensions_are_what_brute_force_finds_or_bound_it(bits: int, most: int)
     assert shattered == hypotheses.vc_dimension
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("bits", "most"), [(2, 2), (3, 2)])
 def test_the_empirical_rule_has_the_fewest_errors(bits: int, most: int) -> None:
     points, rules = list(range(2**bits)), all_rules(bits, most)

@@ -48,6 +48,7 @@ def test_dimension_and_soa_of_few_bits(bits: int, parts: list[Part], tolerance: 
     check_dimension_and_soa(Prefixes(bits), MATRICES[bits], parts, tolerance)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=200)
 @given(parts=parts_of(8), tolerance=tolerances())
 def test_dimension_and_soa(parts: list[Part], tolerance: Fraction) -> None:
@@ -79,6 +80,7 @@ def test_essential_lists_without_the_constant_0(
         assert found == essential(rows, max(len(rows) - 1, 1) + more, max(d, 1))
 
 
+@pytest.mark.no_cover
 @settings(max_examples=40)
 @given(
     first=st.integers(0, 7),

@@ -38,6 +38,7 @@ def reference(column: str, flags_from: int = 0) -> Any:
     return np.stack(parts, axis=1)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "name", ["64x2x7c", "m65x8cox2c", "3", "m2xm3o", "513cx512c", "1000x64000"]
 )

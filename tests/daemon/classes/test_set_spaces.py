@@ -77,6 +77,7 @@ def conditions(rows: NDArray[np.bool_], parts: list[Part], most: int) -> tuple[i
     return least, most - least, undecided, rows.shape[1] - len(seen)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=200)
 @given(
     parts=parts_of(4, sizes=5, count=2),
@@ -98,6 +99,7 @@ def test_essential_lists(parts: list[Part], tolerance: Fraction, p: int, large: 
         assert found == essential(rows, p, most)
 
 
+@pytest.mark.no_cover
 def test_the_conditions_of_the_theorem_are_met_in_every_way() -> None:
     kinds = set()
     for part, tolerance in [

@@ -225,6 +225,7 @@ def test_a_season_pays_for_its_figures_first(name: str) -> None:
     assert loss == replace(before, total_variation=before.total_variation + draws)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["dense", "windows, dense", "scorecard"])
 def test_one_example_moves_one_count_by_one(name: str) -> None:
     """As far as the rules of two neighbours are the same, counts differ in one place."""

@@ -139,6 +139,7 @@ def fed(
     return learner, [*states, runner.state], points, users
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES)
 @settings(max_examples=12)
 @given(cuts=st.lists(st.integers(0, 600), max_size=5), seed=st.integers(0, 2))

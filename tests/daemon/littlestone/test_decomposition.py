@@ -77,6 +77,7 @@ def decoded(values: list[int], rows: Rows, size: int) -> DecompositionTree | Non
     return Whole() if rows or value == size else None
 
 
+@pytest.mark.no_cover
 @settings(max_examples=300)
 @given(
     classes(points_max=3, rows_max=4),

@@ -92,6 +92,7 @@ def test_the_bound_is_tight_and_all_of_it_is_used() -> None:
     assert loss > float(RATE) - 1e-4
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("rho", "nu"), [(Fraction(1, 4), RATE), (RATE, Fraction(1, 4))])
 def test_two_rates_cost_the_larger_one(rho: Fraction, nu: Fraction) -> None:
     losses = [
@@ -152,6 +153,7 @@ def worst_user_loss(
     return worst
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize(("rho", "nu"), UNEQUAL)
 @pytest.mark.parametrize("threshold", [-6, 0, 2, 8, 20])

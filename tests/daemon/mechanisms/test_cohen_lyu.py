@@ -59,6 +59,7 @@ def constant_changes(steps: int) -> NDArray[np.int64]:
 # --- kappa ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("rate", [Fraction(1, 1000), *RATES, Fraction(12)])
 def test_kappa_is_the_largest_loss_of_going_on_per_hazard(rate: Fraction) -> None:
     """With 4000 bits: no gap exceeds it, gap 1 reaches it, the price's bound is just above."""
@@ -231,6 +232,7 @@ def check_fires(epochs: int, seed: int) -> None:
     assert chisquare(counts, other * epochs).pvalue < 1e-6
 
 
+@pytest.mark.no_cover
 def test_fires_follow_their_exact_law() -> None:
     check_fires(30_000, seed=3)
 

@@ -148,6 +148,7 @@ def check_scale(draws: int, seed: int, near: float) -> None:
         assert chisquare(counts, expected(wrong) * draws).pvalue < 1e-6
 
 
+@pytest.mark.no_cover
 def test_draws_have_the_right_scale_and_no_other() -> None:
     check_scale(100_000, seed=1, near=1.05)
 

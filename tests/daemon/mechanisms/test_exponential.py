@@ -111,6 +111,7 @@ def test_any_scores_are_drawn_as_by_the_definition(scores: list[int], uniform: i
     assert mechanism.sample(np.array(scores, dtype=np.int64), words_of(uniform)) == index
 
 
+@pytest.mark.no_cover
 @given(
     st.lists(st.integers(-40, 3) | st.just(-(10**9)), min_size=1, max_size=40),
     st.integers(0, 2**256 - 1),
@@ -273,6 +274,7 @@ def test_the_normal_profile_is_above_a_parabola() -> None:
             assert profile > parabola if k != 200 else mpmath.almosteq(profile, parabola)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("rate", [rate for rate in RATES if rate < 2])
 @pytest.mark.parametrize("mass", [Fraction(1, 10), Fraction(1, 10**4)])
 def test_a_draw_beside_normal_noise_and_a_pure_bit_keeps_the_promise(
@@ -320,6 +322,7 @@ def check_draws(draws: int, seed: int) -> None:
         assert p_value > 1e-4 if fits else p_value < 1e-6
 
 
+@pytest.mark.no_cover
 def test_draws_follow_their_law_and_no_other() -> None:
     check_draws(10_000, seed=11)
 

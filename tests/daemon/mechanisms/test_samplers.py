@@ -348,6 +348,7 @@ def drawn(name: str) -> tuple[str, str]:
     return repr(found[0]), digest
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_draws_are_these_for_ever(name: str) -> None:
     assert drawn(name) == GOLDEN[name]

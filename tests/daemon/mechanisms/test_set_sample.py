@@ -31,6 +31,7 @@ def weight_of(drawn: tuple[tuple[int, int], ...], odds: Any) -> int:
     return prod(int(odds[i, groups[i]]) if i in groups else NONE for i in range(len(odds)))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("doubt", [0, 3])
 def test_every_point_is_a_candidates(doubt: int) -> None:
     """With the weights 9, 4, 1 of scores 2, 1, 0: as many points as public weight times these."""

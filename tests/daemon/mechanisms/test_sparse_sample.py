@@ -114,6 +114,7 @@ def test_a_draw_is_pure_at_twice_the_rate_up_to_delta(rate: Fraction, bottom: in
             assert excess <= delta * (1 + 1e-12)
 
 
+@pytest.mark.no_cover
 def test_three_examples_change_nothing() -> None:
     rate, bottom = Fraction(1, 2), 4
     delta = SparseSelection(rate, LIST_CAP, bottom, 1, "zcdp").failure
@@ -199,6 +200,7 @@ def check_draws(draws: int, seed: int) -> None:
         assert p_value > 1e-4 if fits else p_value < 1e-6
 
 
+@pytest.mark.no_cover
 def test_draws_follow_their_law_and_no_other() -> None:
     check_draws(8_000, seed=4)
 

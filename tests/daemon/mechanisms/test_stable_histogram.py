@@ -84,6 +84,7 @@ def renyi(order: float, both: list[tuple[Fraction, Fraction]]) -> float:
     return math.log(total) / (order - 1)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("does", "change"), [(VOTES, 1), (VETOES, 2)])
 @pytest.mark.parametrize(("rate", "threshold"), [(Fraction(1, 2), 2), (Fraction(1, 9), 3)])
 def test_lemma_e_holds_for_every_pair_of_neighbours(

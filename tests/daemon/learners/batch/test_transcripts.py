@@ -73,6 +73,7 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", CASES)
 def test_two_windows_cost_what_one_is_charged(name: str) -> None:
     CASES[name].check()
@@ -130,10 +131,12 @@ def beside(
     return stream_of(windows("thresholds:2", parameters), late, **options)
 
 
+@pytest.mark.no_cover
 def test_windows_beside_an_online_learner_cost_what_both_are_charged() -> None:
     Case(beside(DENSE), [ANY] * 4, 1.5).check()
 
 
+@pytest.mark.no_cover
 def test_every_order_of_windows_and_of_an_online_learner_is_bounded() -> None:
     online = replace(ONLINE, selection_accounting="zcdp")
     booked = beside(replace(DENSE, accounting="zcdp"), online, delta_z=F(1, 50))
@@ -199,6 +202,7 @@ FAULTS: dict[str, tuple[type[BatchLearner], Case]] = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_exceeds_what_is_charged(name: str) -> None:
     kind, case = FAULTS[name]

@@ -106,6 +106,7 @@ def mistakes(of: LeaderLearner, x: Any, y: Any) -> Integers:
     return np.concatenate(wrong).astype(np.int64)
 
 
+@pytest.mark.no_cover
 def test_after_a_change_the_rate_begins_anew_and_rules_follow_sooner() -> None:
     x, y = stream(FALLING.horizon, 8_000)
     watched = Watched("s/l", CLASS, FALLING)

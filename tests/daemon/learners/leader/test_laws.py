@@ -179,6 +179,7 @@ def neighbours(length: int) -> Iterator[tuple[list[Example], list[Example]]]:
             yield first, second
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "parameters",
     [COLD, WARM, COMPARED, DAMPED, FALLING, replace(WARM, accounting="gaussian"), EXACT, TRIED],
@@ -319,6 +320,7 @@ def test_what_is_judged_and_what_a_stump_is_drawn_from_are_within_their_parts() 
     assert max(widths) == 2
 
 
+@pytest.mark.no_cover
 def test_pure_draws_are_beside_the_rest_and_within_what_that_converts_to() -> None:
     """An example is drawn from, at a bounded ratio of probabilities, or it is in the rest."""
     most, pure = F(0), F(0)

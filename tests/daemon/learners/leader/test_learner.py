@@ -123,6 +123,7 @@ def test_rules_come_less_often_later_and_their_number_is_limited() -> None:
     assert learner("warm", horizon=40_980, warmup=20).calls_max == 2057
 
 
+@pytest.mark.no_cover
 @given(cuts=st.lists(st.integers(1, 199), max_size=8), case=st.sampled_from(sorted(ALL)))
 @settings(max_examples=25)
 def test_how_examples_come_in_batches_does_not_matter(cuts: list[int], case: str) -> None:

@@ -343,6 +343,7 @@ def test_no_two_steps_of_a_trigger_share_a_word_however_long_a_record_is(
     assert len(set(used)) == len(used) > out[2].position
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=15)
 @given(
@@ -388,6 +389,7 @@ def public(state: OnlineState) -> tuple[Any, ...]:
     return tuple(getattr(state, name) for name in (*names, *counters))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=6)
 @given(cuts=st.lists(st.integers(0, 200), max_size=6), seed=st.integers(0, 3))
@@ -561,6 +563,7 @@ def test_more_teachers_than_examples_are_no_trouble(
     assert sum(isinstance(each, CallRequested) for each in effects) >= 1
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", MODES)
 def test_labels_that_contradict_every_rule_end_in_a_halt_within_the_plan(mode: str) -> None:
     hypotheses, parameters = MODES[mode]

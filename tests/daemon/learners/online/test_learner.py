@@ -153,6 +153,7 @@ def test_teachers_with_stage_test_and_majority() -> None:
     assert names.count("StageTest") == table.littlestone_dimension + 1
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("hypotheses", "parameters"),
     [
@@ -187,6 +188,7 @@ def _close(learner: OnlineLearner, state: OnlineState) -> OnlineState:
     return learner._keeping.closed(state)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("way", ["dense", "mistakes", "both", "background", "teachers"])
 @given(
     seed=st.integers(0, 20),

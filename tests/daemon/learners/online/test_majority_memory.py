@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ sets_of_tests = st.dictionaries(st.integers(0, FEATURES - 1), st.integers(0, 1),
 calls = st.lists(st.tuples(sets_of_tests, sets_of_tests), max_size=6)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=80)
 @given(calls)
 def test_whatever_errs_with_a_test_is_convicted_with_it(drawn: Any) -> None:

@@ -380,6 +380,7 @@ def test_seasons_and_halts_empty_the_pool_of_users() -> None:
     assert held(one._halt(users_fed(one, full, 51), place).state) == []
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("cut", [1, 7, 300])
 def test_batches_make_no_difference_to_a_pool_of_users(cut: int) -> None:
     one, state = opened(OF_USERS)

@@ -139,6 +139,7 @@ def test_no_call_comes_with_the_last_example_of_a_season() -> None:
     assert [each.position for each in out] == [0, 10, 20]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES)
 @settings(max_examples=15)
 @given(cuts=st.lists(st.integers(0, 400), max_size=6), seed=st.integers(0, 3))

@@ -55,6 +55,7 @@ def test_the_first_epochs_end_at_the_public_places_whatever_the_examples_are(cas
         assert [each.epoch_position for each in before[:3]] == [0, 10, 30]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES)
 @settings(max_examples=15)
 @given(cuts=st.lists(st.integers(0, 300), max_size=6), seed=st.integers(0, 3))

@@ -139,6 +139,7 @@ def test_an_example_is_counted_once_and_in_its_own_epoch() -> None:
             assert int(np.abs(a - b).sum()) in (0, 2)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("most", [1, 2])
 def test_all_that_one_user_gives_costs_what_is_charged(most: int) -> None:
     """User 0 has examples at some positions; on the other side other ones, or somebody else."""

@@ -130,6 +130,7 @@ def law_as_it_runs(case: str, window: Window) -> tuple[Law, Fraction]:
 EXACT = [case for case in PARAMETERS if case != "majority, zcdp"]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", EXACT)
 def test_every_outcome_of_the_noise_comes_to_the_law_of_the_definition(case: str) -> None:
     """A flip hardly moves answers at even odds: what chance would hide is seen here."""
@@ -146,6 +147,7 @@ def test_every_outcome_of_the_noise_comes_to_the_law_of_the_definition(case: str
         assert all(ratio(laws[0], other) < bound for other in laws[1:])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", PARAMETERS)
 def test_answers_follow_the_law_of_their_definition(case: str) -> None:
     check_law(case, 400)

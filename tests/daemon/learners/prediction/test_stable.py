@@ -46,6 +46,7 @@ class Many(Rows):
 CLASSES = [Rows(all_rows(3), scattered_row), Thresholds(3)]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("hypotheses", CLASSES)
 def test_answers_follow_the_law_of_their_definition(hypotheses: HypothesisClass) -> None:
     check_law(hypotheses, 800)

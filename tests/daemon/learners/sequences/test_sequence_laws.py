@@ -75,6 +75,7 @@ def test_a_sequence_costs_what_it_is_charged(name: str) -> None:
     case.check(case.laws(in_any_order), factor, delta_factor)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["little noise", "stable"])
 def test_the_order_of_examples_does_not_matter(name: str) -> None:
     parameters, points, _, _ = CASES[name]
@@ -167,6 +168,7 @@ class Uncharged(SequencesDraw):
         return super().season_events()[:-1]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("fault", [FirstCome, OneTooLow, Uncharged])
 def test_planted_faults_exceed_what_is_charged(fault: Any) -> None:
     class Faulty(SequencesLearner):
@@ -238,6 +240,7 @@ def test_one_example_changes_at_most_two_counts_by_one(
 # --- users, classes -------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 def test_all_that_one_user_gives_costs_what_it_is_charged() -> None:
     """A user of two examples of a window of three, against whatever else they may have given."""
     of_users = replace(LOUD, rate=F(1, 2), user_examples_max=2, vote_rate=F(1, 2), threshold=5)

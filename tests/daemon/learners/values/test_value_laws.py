@@ -159,6 +159,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("name", "fault"), [(name, fault) for name, each in FAULTS.items() for fault in each]
 )

@@ -240,6 +240,7 @@ def test_a_snapshot_with_another_memory_is_not_used(changes: dict[str, Any]) -> 
         state_from_dict({**values, "memory": {**values["memory"], **changes}})
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=20)
 @given(cuts=st.lists(st.integers(0, 150), max_size=6), seed=st.integers(0, 3))
@@ -254,6 +255,7 @@ def test_what_is_remembered_does_not_depend_on_batches(
     assert pack(memory_of(parts[0]).to_dict()) == pack(memory_of(whole[0]).to_dict())
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_neighbours_that_say_the_same_remember_the_same(name: str) -> None:
     """Byte for byte, after every release; medians hide draws, which are paid for and compared."""
@@ -339,6 +341,7 @@ def check_evaders(seeds: range) -> None:
     assert max(found) > proven() / 2
 
 
+@pytest.mark.no_cover
 def test_no_evader_makes_more_mistakes_than_is_proven() -> None:
     check_evaders(range(20))
 

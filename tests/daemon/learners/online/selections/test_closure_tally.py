@@ -83,6 +83,7 @@ def test_a_season_costs_as_many_tests_as_there_can_be() -> None:
         assert event == TallySeason(P.selection_rate, Fraction(1), 50, tests)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["affine:16:2", "conjunctions:16"])
 def test_what_is_held_is_within_its_bound_whatever_comes(name: str) -> None:
     """Every example votes for a rule of its own, or for one that was nearly forgotten."""

@@ -83,6 +83,7 @@ def misled(runner: Runner, length: int) -> int:
     return position
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("length", [0, 1, 33, 34, 59, 85, 86, 111, 112, 127, 128])
 def test_every_length_is_found_with_no_more_mistakes_than_planned(length: int) -> None:
     """Each mistake lies in the smallest wrong block, which is the hardest to find."""

@@ -351,6 +351,7 @@ def test_examples_before_a_bottom_are_forgotten() -> None:
     assert memory_of(runner.state).offsets == (0,) * 5 + (-12, -12)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_remembered_fits_what_is_published(seed: int) -> None:
     """After every call: no bits beyond the length, an ancestor, and no offset above 0."""
