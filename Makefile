@@ -90,10 +90,11 @@ $(VENV)/.installed: pyproject.toml
 demo: venv
 	$(BIN)/littled demo
 
-# What runs no tests needs one core each, so it is done side by side.
+# What runs no tests needs one core, so two such are done side by side. Types take the longest where
+# nothing is cached; beside them are then tests that ask no clock.
 test:
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types docs
-	$(MAKE) --no-print-directory coverage rooms other-tests
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target types lint docs coverage
+	$(MAKE) --no-print-directory rooms other-tests
 
 lint: venv
 	$(BIN)/ruff check .
