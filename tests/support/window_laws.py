@@ -8,7 +8,7 @@ probabilities, and an adversary that chooses among the samples of a window choos
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -50,6 +50,15 @@ class Labelled(NamedTuple):
 
 
 Sample = tuple[Labelled, ...]
+
+
+# Asked for each pair of neighbours, and the same for all of them.
+@lru_cache
+def ratio_of(epsilon: Fraction, *, upper: bool) -> int:
+    """exp(epsilon) in units of 2^-RATIO_BITS, a little less if `upper`, else a little more."""
+    if upper:
+        return int((1 << RATIO_BITS) / exp_upper(-epsilon))
+    return int(exp_upper(epsilon) * (1 << RATIO_BITS)) + 1
 
 
 def every_example(points: Sequence[Any]) -> list[Labelled]:
@@ -181,11 +190,10 @@ class WindowCase:
 
     def beyond(self, here: Law, there: Law, epsilon: Fraction, *, upper: bool = True) -> Fraction:
         """P[A] - exp(epsilon) P'[A] at its largest; what was lost speaks for P, or against it."""
+        ratio = ratio_of(epsilon, upper=upper)
         if upper:
-            ratio = int((1 << RATIO_BITS) / exp_upper(-epsilon))
             value = (ONE - sum(here.values())) << RATIO_BITS
         else:
-            ratio = int(exp_upper(epsilon) * (1 << RATIO_BITS)) + 1
             value = -ratio * (ONE - sum(there.values()))
         value += sum(
             max(0, (mass << RATIO_BITS) - ratio * there.get(rule, 0)) for rule, mass in here.items()
