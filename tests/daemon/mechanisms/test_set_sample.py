@@ -32,7 +32,8 @@ def weight_of(drawn: tuple[tuple[int, int], ...], odds: Any) -> int:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("doubt", [0, 3])
+# Without doubt there are the same sets, and no bottom; weights without it are tested below.
+@pytest.mark.parametrize("doubt", [pytest.param(0, marks=pytest.mark.long), 3])
 def test_every_point_is_a_candidates(doubt: int) -> None:
     """With the weights 9, 4, 1 of scores 2, 1, 0: as many points as public weight times these."""
     counts = np.array([[0, 2], [1, 0]], dtype=np.int64)

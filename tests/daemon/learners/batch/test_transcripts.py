@@ -202,8 +202,15 @@ FAULTS: dict[str, tuple[type[BatchLearner], Case]] = {
 }
 
 
+# `test_laws` notices it as well, with the laws of two windows.
+LONG_FAULTS = {"examples of earlier windows"}
+
+
 @pytest.mark.no_cover
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name in LONG_FAULTS)) for name in FAULTS],
+)
 def test_a_planted_fault_exceeds_what_is_charged(name: str) -> None:
     kind, case = FAULTS[name]
     (plan,) = case.plan.publishing

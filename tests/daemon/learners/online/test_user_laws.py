@@ -520,8 +520,11 @@ _plus, _recalled = HeldRows.plus, PooledBuffers.recalled
     ("name", "owner", "method", "broken"),
     [
         ("ranks", HeldRows, "plus", None),
-        ("ranks", HeldRows, "plus", by_point),
-        ("two slots", PooledBuffers, "recalled", seen_and_not_counted),
+        # that faults are noticed is shown by `test_a_cap_that_is_not_kept_is_caught` as well
+        pytest.param("ranks", HeldRows, "plus", by_point, marks=pytest.mark.long),
+        pytest.param(
+            *("two slots", PooledBuffers, "recalled", seen_and_not_counted), marks=pytest.mark.long
+        ),
     ],
 )
 def test_a_pool_that_forgets_a_part_of_the_proof_is_caught(
