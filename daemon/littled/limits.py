@@ -329,6 +329,15 @@ STORE_LOG_BYTES_MAX = 8 * STORE_CHECKPOINT_BYTES
 STORE_LOG_WAIT_SECONDS = 1.0
 # How long any access waits for another process's lock on the SQLite file.
 STORE_BUSY_SECONDS = 5.0
+# Records that came alone and wait in the tail to go into the database together: more of them would
+# hold up the one that brings them in for longer, by a millisecond for so many. Each has a page of
+# the system's by itself; a longer one goes into the database at once.
+TAIL_SLOTS = 256
+TAIL_SLOT_BYTES = 4096
+# How often what waits there is brought in, full or not, so that other processes see it.
+TAIL_SECONDS = 1.0
+# How long whoever is about to serve a store waits for one that only brings in what waits there.
+STORE_LOCK_SECONDS = 0.25
 # Time after which a commit looks again whether the SQLite file is still where it was opened. What
 # was acknowledged since would be lost with it; a look takes some microseconds.
 STORE_PLACE_SECONDS = 1.0

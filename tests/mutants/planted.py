@@ -1608,11 +1608,55 @@ RESTORES = (
     ),
     Mutant(
         "a lone record that is not synced before it counts as stored",
-        "store/store.py",
-        "            self._writing.run(self._append_one, *rows)",
-        '            self._writing.read("PRAGMA synchronous = normal", ())\n'
-        "            self._writing.run(self._append_one, *rows)",
-        (f"{STORE}/test_store.py::test_a_lone_record_takes_two_pages_and_one_sync",),
+        "store/tail.py",
+        "            self._disk.sync(self._descriptor, self.path)\n        self._next += 1",
+        "        self._next += 1",
+        (
+            f"{STORE}/test_store.py::test_a_lone_record_takes_one_write_and_one_sync",
+            f"{STORE}/test_crashes.py::test_two_thousand_images_of_a_power_cut_lack_nothing",
+        ),
+    ),
+    Mutant(
+        "slots of a tail that share a page",
+        "store/tail.py",
+        "        start = self._next * TAIL_SLOT_BYTES",
+        "        start = self._next * 64",
+        (f"{STORE}/test_tail.py::test_what_was_put_is_read",),
+    ),
+    Mutant(
+        "a commit that leaves what stands ahead of it in the tail",
+        "store/sqlite.py",
+        "                token = self._put_waiting()",
+        "                token = None",
+        (f"{STORE}/test_tail.py::test_every_other_commit_brings_it_in",),
+    ),
+    Mutant(
+        "a tail that goes on under a token that the database has forgotten",
+        "store/sqlite.py",
+        "                    self._tail.begin(token)\n                    self._waiting = []",
+        "                    self._waiting = []",
+        (f"{STORE}/test_tail.py", f"{STORE}/test_crashes.py"),
+    ),
+    Mutant(
+        "a tail that a crash has left and nobody brings in",
+        "store/sqlite.py",
+        "            self._waiting = self._tail.read(token)",
+        "            self._waiting = []",
+        (f"{STORE}/test_tail.py::test_whoever_comes_next_finds_the_tail",),
+    ),
+    Mutant(
+        "a damaged tail that counts as a torn one",
+        "store/tail.py",
+        "        if alone != found[: len(alone)]:",
+        "        if False:",
+        (f"{STORE}/test_tail.py::test_every_flipped_byte_is_noticed",),
+    ),
+    Mutant(
+        "a reader that does not see what stands ahead of the database",
+        "store/sqlite.py",
+        "        self._bring_in()\n        return self._lending.lend()",
+        "        return self._lending.lend()",
+        (f"{STORE}/test_tail.py::test_a_lone_record_stands_in_the_tail_and_is_read_all_the_same",),
     ),
     Mutant(
         "a store with parameters of a newer version that is opened",
@@ -3320,12 +3364,13 @@ OWNERS = (
     Mutant(
         "a commit of unknown outcome that is tried again",
         "store/store.py",
-        "            self._writing.run(self._append_one, *rows)",
+        "            self._writing.put_alone((producer, facts.identity, name, following), row)",
+        "            put = producer, facts.identity, name, following\n"
         "            try:\n"
-        "                self._writing.run(self._append_one, *rows)\n"
+        "                self._writing.put_alone(put, row)\n"
         "            except StoreFailed:\n"
         "                self._writing = self._place.database.writing()\n"
-        "                self._writing.run(self._append_one, *rows)",
+        "                self._writing.put_alone(put, row)",
         (f"{STORE}/test_postgres.py::test_a_commit_whose_outcome_is_unknown_is_not_tried_again",),
     ),
     Mutant(

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import itertools
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,9 +21,10 @@ from littled.budget.ledger import without_answers
 from littled.store.columns import ColumnWriter, Disk
 from littled.store.packing import Packing
 from littled.store.register import FileRegister
-from littled.store.sqlite import SqliteWriting
+from littled.store.sqlite import DATABASE_NAME, SqliteDatabase, SqliteWriting
 from littled.store.staging import Arrivals, Batch
 from littled.store.store import Store
+from littled.store.tail import TAIL_NAME, Tail
 from littled.store.verify import verify
 from support.disks import HookedDisk
 from support.stores import (
@@ -174,6 +176,10 @@ _PLACES: dict[str, tuple[Any, str]] = {
     "a write of columns": (Disk, "write"),
     "a sync of columns": (Disk, "sync"),
     "the end of columns": (ColumnWriter, "settle"),
+    "a record in the tail": (Tail, "put"),
+    "the opening of the tail": (Tail, "open"),
+    "the bringing in of the tail": (SqliteWriting, "_put_waiting"),
+    "a new token": (SqliteWriting, "_put_token"),
     "a copy of the log": (SqliteWriting, "_checkpoint"),
     "the opening of the log": (SqliteWriting, "_prepare"),
     "the completion of tables": (littled.store.store, "complete"),
@@ -182,7 +188,9 @@ _PLACES: dict[str, tuple[Any, str]] = {
     "a segment": (littled.store.store, "put_segment"),
 }
 _ON_DISK = tuple(
-    f"{what} {file}" for what in ("write", "sync") for file in ("store.sqlite", "store.sqlite-wal")
+    f"{what} {file}"
+    for what in ("write", "sync")
+    for file in ("store.sqlite", "store.sqlite-wal", "tail")
 )
 FAILPOINTS = (
     *(f"{side} {name}" for name in (*_PLACES, *_ON_DISK) for side in ("before", "after")),
@@ -234,7 +242,7 @@ def wrap(owner: Any, attribute: str, passed: Callable[[], None], *, before: bool
 
 def wrap_commits(passed: Callable[[], None], *, before: bool, writing: Any = SqliteWriting) -> None:
     """Call `passed` before or after every commit of one kind of database."""
-    wrap(writing, "run", passed, before=before)
+    wrap(writing, "put_alone", passed, before=before)
     real = writing.transaction
 
     @contextlib.contextmanager
@@ -311,26 +319,44 @@ def killed_at(
 # --- what is left after a power cut ---------------------------------------------------------------
 
 
-def states_of(store: Store, database: Path, steps: int) -> list[list[bytes]]:
+def states_of(store: Store, folder: Path, steps: int) -> list[list[bytes]]:
     """Work; the digests of what was there from the end of each step to that of the next one."""
-    found = [[digest(database)]]
-    real = SqliteWriting._committed
+    found = [[digest_of_copy(folder)]]
+    database = folder / DATABASE_NAME
 
-    def committed(writing: SqliteWriting) -> None:
-        real(writing)
-        found[-1].append(digest(database))
+    def looking(real: Any) -> Any:
+        def call(writing: SqliteWriting) -> None:
+            real(writing)
+            if writing._database == database:  # and not that of a copy
+                found[-1].append(digest_of_copy(folder))
 
-    SqliteWriting._committed = committed  # type: ignore[method-assign,assignment]
-    try:
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for each in ("_committed", "_look"):
+            patch.setattr(SqliteWriting, each, looking(getattr(SqliteWriting, each)))
         for _ in itertools.islice(work(store), steps):
             found.append([found[-1][-1]])
-    finally:
-        SqliteWriting._committed = real  # type: ignore[method-assign]
     return found
 
 
-def digest(database: Path) -> bytes:
-    """Of everything that the tables of a store say, except for the pulse."""
+def digest_of_copy(folder: Path) -> bytes:
+    """Of what a store would be found to have if its process ended now."""
+    copy = folder.with_name("copy of it")
+    copy.mkdir(mode=0o700)
+    for file in (*folder.glob("store.sqlite*"), *folder.glob("columns-*"), folder / TAIL_NAME):
+        if file.exists():
+            shutil.copy(file, copy)
+    try:
+        return digest(copy)
+    finally:
+        shutil.rmtree(copy)
+
+
+def digest(folder: Path) -> bytes:
+    """Of everything that is in a store that nobody serves, and not random; brings in its tail."""
+    SqliteDatabase(folder).recover()
+    database = folder / DATABASE_NAME
     connection = apsw.Connection(str(database))
     found = hashlib.blake2b()
     try:
@@ -338,7 +364,7 @@ def digest(database: Path) -> bytes:
             "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
         ).fetchall()
         for (table,) in tables:
-            where = "WHERE name != 'pulse'" if table == "meta" else ""
+            where = "WHERE name NOT IN ('pulse', 'tail')" if table == "meta" else ""
             found.update(str(table).encode())
             for row in connection.execute(f"SELECT * FROM {table} {where} ORDER BY 1, 2"):  # noqa: S608
                 found.update(repr(row).encode())

@@ -199,7 +199,8 @@ class ForgetfulDisk(HookedDisk):
 
     def __init__(self, name: str, folder: Path, hook: Hook) -> None:
         """Hold the databases in `folder`, which are durable as they are."""
-        found = sorted(map(str, (*folder.glob("*.sqlite*"), *folder.glob("columns-*"))))
+        patterns = ("*.sqlite*", "columns-*", "tail")
+        found = sorted(str(path) for pattern in patterns for path in folder.glob(pattern))
         self._files = {path: _Pending(synced=True) for path in found}
         # Memory that connections share is no file that anybody writes; it is left as it was.
         self._shared = {path: Path(path).read_bytes() for path in found if path.endswith("-shm")}

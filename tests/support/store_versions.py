@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from littled.store.database import format_number
+from littled.store.database import (
+    FORMAT,
+    FORMAT_OF_USERS,
+    FORMAT_PACKED,
+    FORMATS_BESIDE,
+    FORMATS_BLAKE3,
+    FORMATS_GDP,
+    FORMATS_GROWN,
+    FORMATS_TAIL,
+    format_number,
+)
 from littled.store.sqlite import DATABASE_NAME
 from support.old_stores import CONFIGURATIONS, FIXTURES
 
@@ -56,10 +66,12 @@ HOLDS = {
 }
 
 
-def formats() -> dict[int, str]:
-    """What each format says of a store."""
-    found = {}
-    for packed, of_users, beside, of_blake3, grown, of_gdp in product((False, True), repeat=6):
+def formats() -> dict[int, tuple[bool, ...]]:
+    """All formats, and what each says of a store."""
+    found: dict[int, tuple[bool, ...]] = {}
+    for packed, of_users, beside, of_blake3, grown, of_gdp, of_tail in product(
+        (False, True), repeat=7
+    ):
         if of_blake3 and not beside:
             continue
         number = format_number(
@@ -69,15 +81,27 @@ def formats() -> dict[int, str]:
             of_blake3=of_blake3,
             grown=grown,
             of_gdp=of_gdp,
+            of_tail=of_tail,
         )
-        what = ["a stream that protects users"] * of_users
-        what += ["records packed into segments"] * packed
-        what += ["columns beside the database"] * beside
-        what += ["these in the chain by their BLAKE3"] * of_blake3
-        what += ["streams with configurations of their own, or closed"] * grown
-        what += ["a stream that is charged for GDP"] * of_gdp
-        found[number] = "; ".join(what) or "nothing of this"
-    return dict(sorted(found.items()))
+        found[number] = (packed, of_users, beside, of_blake3, grown, of_gdp, of_tail)
+    return found
+
+
+# What each fact adds to a format, and what it is; of the two about columns one at most.
+ADDED = (
+    (FORMAT, "every store"),
+    (FORMAT_OF_USERS - FORMAT, "a stream that protects users"),
+    (FORMAT_PACKED - FORMAT, "records packed into segments"),
+    (FORMATS_BESIDE, "columns beside the database"),
+    (FORMATS_BLAKE3, "columns beside the database, in the chain by their BLAKE3"),
+    (FORMATS_GROWN, "streams with configurations of their own, or closed"),
+    (FORMATS_GDP, "a stream that is charged for GDP"),
+    (
+        FORMATS_TAIL,
+        "records that may stand ahead of the database, in the file `tail`: while a daemon is at "
+        "work, and when one has ended suddenly",
+    ),
+)
 
 
 def format_of(name: str) -> int:
@@ -94,7 +118,7 @@ def format_of(name: str) -> int:
 def tables() -> dict[str, Iterator[str]]:
     """The rows of each table by its name."""
     return {
-        "formats": (f"| {number} | {what} |" for number, what in formats().items()),
+        "formats": (f"| {number} | {what} |" for number, what in ADDED),
         "stores": (
             f"| `{name}` | `{WRITTEN_BY.get(name, FIRST)}` | {format_of(name)} | {HOLDS[name]} | "
             f"`{TEST}[{name}]` |"
@@ -104,7 +128,7 @@ def tables() -> dict[str, Iterator[str]]:
 
 
 HEADINGS = {
-    "formats": "| format | the store has |\n|---|---|",
+    "formats": "| adds | what the store has |\n|---:|---|",
     "stores": "| store | written by | format | it has | test |\n|---|---|---|---|---|",
 }
 

@@ -48,6 +48,7 @@ from littled.limits import (
     STOP_SECONDS,
     SWEEP_SECONDS,
     SWITCH_SECONDS,
+    TAIL_SECONDS,
     UNHEALTHY_SECONDS,
 )
 from littled.mechanisms.noise import KeyedNoise
@@ -414,6 +415,7 @@ class Daemon:
         background = [
             tasks.create_task(self._sweep(context, reception)),
             tasks.create_task(self._pulse()),
+            tasks.create_task(self._bring_in()),
         ]
         gc.freeze()
         self._say_ready()
@@ -579,6 +581,12 @@ class Daemon:
             self._notified_at = now
             self._notifier.watchdog()
         self._packer.committed()
+
+    async def _bring_in(self) -> None:
+        """Let other processes find what was acknowledged, over and over."""
+        while True:
+            await asyncio.sleep(TAIL_SECONDS)
+            self._writer.submit(self._store.bring_in)
 
     async def _pulse(self) -> None:
         """Make an empty commit when there was none for a while."""

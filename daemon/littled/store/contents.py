@@ -22,6 +22,7 @@ from littled.store.database import (
     MOVE,
     NUMBER_BITS,
     TABLES_KNOWN,
+    TAIL,
     Connection,
     Facts,
     Readers,
@@ -35,7 +36,7 @@ from littled.store.moves import Move
 from littled_protocol.limits import user_bytes
 
 # What a database notes of itself among what never changes.
-_OWN: Final = {"format", MOVE}
+_OWN: Final = {"format", MOVE, TAIL}
 _WITH_SPANS: Final = """
 SELECT records.*, beside.file, beside.start, beside.size
 FROM records LEFT JOIN beside ON beside.key = records.key ORDER BY records.key

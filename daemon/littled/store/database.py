@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,7 +43,10 @@ FORMATS_GROWN = 12
 # And all of these by so much with a stream that may be charged for Gaussian differential privacy: a
 # version that does not know that could not read what its caps are.
 FORMATS_GDP = 24
-FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BLAKE3 + FORMATS_GROWN + FORMATS_GDP
+# And all of these by so much while records may stand ahead of the database
+# (`littled.store.tail`): a version that does not know that would go on without it.
+FORMATS_TAIL = 48
+FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BLAKE3 + FORMATS_GROWN + FORMATS_GDP + FORMATS_TAIL
 # And by so much where nobody may use what is there (`littled.store.moving`): an unfinished copy,
 # and what is left of a store that was moved away. Every version refuses either, earlier ones by
 # the number alone.
@@ -140,6 +144,8 @@ CREATE TABLE beside (
     key INTEGER PRIMARY KEY, file INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL
 ) STRICT
 """
+# What the slots of the tail name that are not in the database yet (`littled.store.tail`).
+TAIL = "tail"
 _STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
 # Where a store was moved to, or comes from (`littled.store.moves`).
 MOVE = "move"
@@ -147,6 +153,11 @@ _MOVE = "SELECT value FROM meta WHERE name = 'move'"
 _FORGET_MOVE = "DELETE FROM meta WHERE name = 'move'"
 _PUT_MOVE = "INSERT INTO meta VALUES ('move', ?)"
 
+
+PUT_PRODUCER = """
+INSERT INTO producers VALUES (?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET next_sequence = excluded.next_sequence
+"""
 
 # By the name of a table what its rows are ordered by: all that a store may have.
 TABLES_KNOWN: Mapping[str, str] = {
@@ -261,11 +272,15 @@ class Writing(Protocol):
     def transaction(self) -> AbstractContextManager[Connection]:
         """The connection for one transaction, which is durable on leaving. Raises StoreError."""
 
-    def run(self, inserts: tuple[str, ...], *values: Row) -> None:
-        """Insert a row by each statement in one transaction, durable on return. Raises StoreError.
+    def put_alone(self, producer: Row, record: Row) -> None:
+        """Put a producer and its one record, durable on return. Raises StoreError.
 
-        values: of each statement. For a few of them it takes less time than `transaction`.
+        It takes less time than `transaction`. They may be kept elsewhere for a while; whoever reads
+        the database in this process finds them there all the same.
         """
+
+    def bring_in(self) -> None:
+        """Put into the database what is kept elsewhere; may be called on any thread. StoreError."""
 
     def put_records(
         self,
@@ -316,6 +331,12 @@ class Database(Protocol):
 
     def check(self) -> None:
         """Raise StoreRefused where a store is not safe. OSError."""
+
+    def recover(self) -> None:
+        """Bring in what a process has kept elsewhere that ended suddenly, unless one is at work.
+
+        Whoever only reads calls it first. StoreRefused where it cannot be done; StoreError.
+        """
 
     def notes(self) -> list[str]:
         """What whoever serves the store should know, a sentence each. Raises StoreError."""
@@ -414,6 +435,13 @@ def record_key(stream: int, number: int) -> int:
 # --- making and reading what never changes --------------------------------------------------------
 
 
+@lru_cache
+def insert_record(columns: int) -> str:
+    """The statement that inserts a row of the table `records` with so many columns."""
+    values = ", ".join("?" * columns)
+    return f"INSERT INTO records VALUES ({values})"  # noqa: S608 - question marks
+
+
 def write_facts(connection: Connection, facts: Facts) -> None:
     """Make the tables of a new store and write the facts, inside a transaction."""
     connection.execute(PREDICTIONS + META + TABLES)
@@ -507,6 +535,7 @@ def read_facts(readers: Readers, *, moving: bool = False) -> Facts:
             of_blake3=_says_blake3(found),
             grown=grown,
             of_gdp=facts.of_gdp,
+            of_tail=TAIL in meta,
         )
         sound = found == number and all(
             stream_facts.genesis
@@ -770,6 +799,7 @@ def format_number(
     of_blake3: bool,
     grown: bool = False,
     of_gdp: bool = False,
+    of_tail: bool = False,
 ) -> int:
     """The format of a store's file."""
     number = FORMAT_OF_USERS if of_users else FORMAT
@@ -779,6 +809,8 @@ def format_number(
         number += FORMATS_GROWN
     if of_gdp:
         number += FORMATS_GDP
+    if of_tail:
+        number += FORMATS_TAIL
     if not beside:
         return number
     return number + (FORMATS_BLAKE3 if of_blake3 else FORMATS_BESIDE)
@@ -792,8 +824,14 @@ def _put_format(connection: Connection, facts: Facts, *, of_blake3: bool) -> Non
         of_blake3=of_blake3,
         grown=has_growth(connection),
         of_gdp=facts.of_gdp,
+        of_tail=says_tail(connection.format()),
     )
     connection.put_format(number)
+
+
+def says_tail(number: int) -> bool:
+    """Whether records may stand ahead of a database with this format."""
+    return number > FORMATS_TAIL
 
 
 def _is_of_blake3(connection: Connection) -> bool:
@@ -803,6 +841,7 @@ def _is_of_blake3(connection: Connection) -> bool:
 
 def _says_blake3(number: int) -> bool:
     """The same, by the number of a format."""
+    number -= FORMATS_TAIL if says_tail(number) else 0
     number -= FORMATS_GDP if number > FORMATS_GDP else 0
     return number - (FORMATS_GROWN if number > FORMATS_GROWN else 0) > FORMATS_BLAKE3
 

@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
-from itertools import chain
 from typing import Any, Final
 
 import psycopg
@@ -40,7 +39,7 @@ from littled.limits import (
     STORE_READ_ROWS_MAX,
 )
 from littled.store.columns import ColumnReader, Columns
-from littled.store.database import Connection, Row, Undo
+from littled.store.database import PUT_PRODUCER, Connection, Row, Undo, insert_record
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.lending import Lending
 
@@ -326,21 +325,24 @@ class PostgresWriting:
             self._raw.close()
             raise
 
-    def run(self, inserts: tuple[str, ...], *values: Row) -> None:
-        """Insert a row by each statement in one transaction, durable on return; see above.
+    def put_alone(self, producer: Row, record: Row) -> None:
+        """Put a producer and its one record in one transaction, durable on return; see above.
 
         The transaction is one statement, so that the server is asked once.
         """
         try:
             with translated():
                 self._warnings.clear()
-                row = (self._epoch, *chain.from_iterable(values))
-                self._inserting.execute(_as_owner(inserts), row)
+                row = (self._epoch, *producer, *record)
+                self._inserting.execute(_as_owner((PUT_PRODUCER, insert_record(len(record)))), row)
                 self._see_committed()
                 self._check_epoch([(self._epoch,)] * self._inserting.rowcount)
         except BaseException:
             self._raw.close()
             raise
+
+    def bring_in(self) -> None:
+        """Nothing is kept elsewhere."""
 
     def put_records(
         self,
@@ -514,6 +516,9 @@ class PostgresDatabase:
         """Raise StoreRefused for a server that loses commits or shows examples to others."""
         with self._connected() as connection:
             self._refuse(connection)
+
+    def recover(self) -> None:
+        """Nothing is kept elsewhere."""
 
     def notes(self) -> list[str]:
         """What whoever serves the store should know of the server, a sentence each. StoreError."""

@@ -145,6 +145,7 @@ class Restoring:
         try:
             place.database.check()
             seen = glance(place.database, known)
+            place.database.recover()
             lock = place.database.lock()
             key = read_key(place.key, handed_over=place.key_given)
             register = open_register(place, key)

@@ -6,11 +6,11 @@ main file by the commits themselves, so its size is bounded without a thread of 
 """
 
 import os
+import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from littled.limits import (
     STORE_BUSY_SECONDS,
     STORE_CACHE_BYTES,
     STORE_CHECKPOINT_BYTES,
+    STORE_LOCK_SECONDS,
     STORE_LOG_BYTES_MAX,
     STORE_LOG_WAIT_SECONDS,
     STORE_PAGE_BYTES,
@@ -27,7 +28,16 @@ from littled.limits import (
     STORE_TAKE_OVER_SECONDS,
 )
 from littled.store.columns import ColumnReader, Columns, ColumnWriter
-from littled.store.database import Connection, Row, Undo, has_beside
+from littled.store.database import (
+    FORMATS_TAIL,
+    PUT_PRODUCER,
+    TAIL,
+    Connection,
+    Row,
+    Undo,
+    has_beside,
+    insert_record,
+)
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.files import (
     PRIVATE_FOLDER,
@@ -38,6 +48,7 @@ from littled.store.files import (
     sync_folder,
 )
 from littled.store.lending import Lending
+from littled.store.tail import TAIL_NAME, TOKEN_BYTES, Alone, Tail
 
 DATABASE_NAME = "store.sqlite"
 LOCK_NAME = "lock"
@@ -48,6 +59,11 @@ _HAS_TABLE = "SELECT count(*) FROM sqlite_schema WHERE name = ?"
 _ALL_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 _NAMED = "SELECT file, max(start + size) FROM beside GROUP BY file"
 _INSERT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
+_FORGET_FACT = "DELETE FROM meta WHERE name = ?"
+_FACT = "SELECT value FROM meta WHERE name = ?"
+_PUT_FACT = """
+INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
 
 
 # --- errors ---------------------------------------------------------------------------------------
@@ -134,6 +150,12 @@ class SqliteWriting:
         self._log_pages = 0
         self._database = path
         self.columns = ColumnWriter(path.parent, vfs)
+        self._tail = Tail(path.parent, vfs)
+        # What is in the tail and not in the database. Whoever changes it or uses the connection
+        # has its turn; who has it may read meanwhile, which asks for it again.
+        self._waiting: list[Alone] = []
+        self._turn = threading.RLock()
+        self._failed = self._inside = False
         self._log = path.with_name(f"{path.name}-wal")
         opened = identity(path)
         with translated():
@@ -147,6 +169,11 @@ class SqliteWriting:
         # Before and after it was opened: else it may be another one that was opened.
         self._identities = opened, identity(self._log)
         self.check_place()
+        try:
+            self._find_tail()
+        except BaseException:
+            self.close(failed=True)
+            raise
 
     def check_place(self) -> None:
         """Look whether the opened files are still those that their names lead to.
@@ -155,8 +182,7 @@ class SqliteWriting:
         else, so nobody would find it again. Raises StoreFailed; a look at each name, no more.
         """
         places = [*zip((self._database, self._log), self._identities, strict=True)]
-        if self.columns.opened is not None:
-            places.append(self.columns.opened)
+        places += [found for found in (self.columns.opened, self._tail.opened) if found is not None]
         for path, opened in places:
             if identity(path) != opened or opened is None:
                 raise StoreFailed(
@@ -191,22 +217,100 @@ class SqliteWriting:
     def transaction(self) -> Iterator[SqliteConnection]:
         """Lend the connection for one transaction that is durable on leaving. Raises StoreError.
 
-        After any error the connection is good for nothing but `close`.
+        What waits in the tail goes into the database with it. After any error the connection is
+        good for nothing but `close`.
         """
-        with translated():
-            self._connection.execute("BEGIN IMMEDIATE")
-            yield self._connection
-            self._connection.execute("COMMIT")
-            self._committed()
+        with self._turn:
+            if self._failed:
+                raise StoreFailed("an earlier commit failed")
+            self._failed = self._inside = True
+            with translated():
+                self._connection.execute("BEGIN IMMEDIATE")
+                token = self._put_waiting()
+                yield self._connection
+                self._connection.execute("COMMIT")
+                self._inside = False
+                if token is not None:
+                    self._tail.begin(token)
+                    self._waiting = []
+                self._committed()
+            self._failed = False
 
-    def run(self, inserts: tuple[str, ...], *values: Row) -> None:
-        """Insert a row by each statement in one transaction, durable on return; see above.
+    def _put_waiting(self) -> bytes | None:
+        """Put what waits into the database inside a transaction; the token that it names then."""
+        if not self._waiting:
+            return None
+        producers = {producer[0]: producer for producer, _ in self._waiting}
+        self._connection.executemany(PUT_PRODUCER, producers.values())
+        columns = len(self._waiting[0][1])
+        records = [record for _, record in self._waiting]
+        self._connection.executemany(insert_record(columns), records)
+        return self._put_token()
 
-        For a few of them it takes two thirds of the time.
-        """
+    def _put_token(self) -> bytes:
+        """Draw a new token inside a transaction, which frees all slots that were written before."""
+        token = secrets.token_bytes(TOKEN_BYTES)
+        self._connection.execute(_PUT_FACT, (TAIL, token))
+        return token
+
+    def bring_in(self) -> None:
+        """Put into the database what waits in the tail; on any thread. Raises StoreError."""
+        if self._waiting:
+            with self._turn:
+                assert not self._inside, "somebody reads what a transaction brings in meanwhile"
+                if self._waiting:
+                    with self.transaction():
+                        pass
+
+    def put_alone(self, producer: Row, record: Row) -> None:
+        """Put a producer and its one record, durable on return, into the tail; see above."""
+        with self._turn:
+            if self._failed:
+                raise StoreFailed("an earlier commit failed")
+            if not self._tail.is_open:
+                self._begin_tail()
+            elif self._tail.is_full:
+                self.bring_in()
+            self._failed = True
+            alone = producer, record
+            if self._tail.put(alone):
+                self._waiting.append(alone)
+                self._look()
+                self._failed = False
+                return
+            self._failed = False
+        with self.transaction() as connection:
+            connection.execute(PUT_PRODUCER, producer)
+            connection.execute(insert_record(len(record)), record)
+
+    def _find_tail(self) -> None:
+        """Bring in what a predecessor left there that ended suddenly."""
         with translated():
-            self._connection.execute(_whole(inserts), (*chain.from_iterable(values),))
-            self._committed()
+            token = _token(self._connection)
+        self._has_token = token is not None
+        if token is not None:
+            self._tail.begin(token)
+            self._waiting = self._tail.read(token)
+            self.bring_in()
+
+    def _begin_tail(self) -> None:
+        """Make a tail, and let earlier versions know that there is one."""
+        self._tail.open()
+        if not self._has_token:
+            with self.transaction() as connection:
+                connection.put_format(connection.format() + FORMATS_TAIL)
+                token = self._put_token()
+            self._tail.begin(token)
+            self._has_token = True
+
+    def _end_tail(self) -> None:
+        """Leave a database that earlier versions understand as well, and no tail."""
+        if self._has_token:
+            with self.transaction() as connection:
+                connection.execute(_FORGET_FACT, (TAIL,))
+                connection.put_format(connection.format() - FORMATS_TAIL)
+            self._has_token = False
+            self._tail.remove()
 
     def put_records(
         self,
@@ -222,9 +326,13 @@ class SqliteWriting:
             connection.executemany(_INSERT_BESIDE, places)
         connection.executemany(statement, rows)
 
-    def _committed(self) -> None:
+    def _look(self) -> None:
+        """Look now and then whether everything is where it was."""
         if time.monotonic() - self._looked >= STORE_PLACE_SECONDS:
             self.check_place()
+
+    def _committed(self) -> None:
+        self._look()
         if self._log_pages >= self._checkpoint_pages:
             self._checkpoint()
 
@@ -244,17 +352,20 @@ class SqliteWriting:
 
     def read(self, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """Rows of a short query. Raises StoreError."""
-        with translated():
+        self.bring_in()
+        with self._turn, translated():
             return self._connection.execute(statement, values).fetchall()
 
     def settle_columns(self) -> None:
         """Let columns go on after those that are named; see `ColumnWriter.settle`. StoreError."""
-        with translated():
+        self.bring_in()
+        with self._turn, translated():
             self.columns.settle(_named_columns(self._connection))
 
     def shrink(self) -> None:
         """Give much room that is free inside the file back to the disk. Raises StoreError."""
-        with translated():
+        self.bring_in()
+        with self._turn, translated():
             free, pages = (
                 int(self._connection.pragma(name)) for name in ("freelist_count", "page_count")
             )
@@ -265,16 +376,24 @@ class SqliteWriting:
 
     def close(self, *, failed: bool = False) -> None:
         """Close; after a failure without touching the disk again. Raises StoreError."""
-        self.columns.close()
-        with translated():
-            if failed:
-                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            self._connection.close(failed)
+        with self._turn:
+            try:
+                if not failed:
+                    self._end_tail()
+            finally:
+                self._waiting = []
+                self.columns.close()
+                self._tail.close()
+                with translated():
+                    if failed:
+                        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                    self._connection.close(failed)
 
 
-@lru_cache
-def _whole(statements: tuple[str, ...]) -> str:
-    return ";".join(("BEGIN IMMEDIATE", *statements, "COMMIT"))
+def _token(connection: Connection) -> bytes | None:
+    """What the slots of the tail name that are not in the database yet; None without a tail."""
+    found = connection.execute(_FACT, (TAIL,)).fetchall()
+    return found[0][0] if found else None
 
 
 def _distrust(connection: SqliteConnection) -> None:
@@ -298,8 +417,19 @@ def _named_columns(connection: Connection) -> dict[int, int]:
 class SqliteReaders:
     """Connections that read, lent to any thread for one short transaction."""
 
-    def __init__(self, path: Path, vfs: str | None = None, *, glancing: bool = False) -> None:
-        """Nothing is opened yet. glancing: see `littled.store.database.Database.glances`."""
+    def __init__(
+        self,
+        path: Path,
+        vfs: str | None = None,
+        *,
+        glancing: bool = False,
+        bring_in: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Nothing is opened yet. glancing: see `littled.store.database.Database.glances`.
+
+        bring_in: puts into the database what this process keeps elsewhere.
+        """
+        self._bring_in = bring_in
         self._path = path
         self._vfs = vfs
         self._glancing = glancing
@@ -308,6 +438,7 @@ class SqliteReaders:
 
     def lend(self) -> AbstractContextManager[SqliteConnection]:
         """Lend a connection; what SQLite raises inside becomes a StoreError."""
+        self._bring_in()
         return self._lending.lend()
 
     @contextmanager
@@ -371,6 +502,8 @@ class SqliteDatabase:
         self.name = str(folder)
         self.path = folder / DATABASE_NAME
         self._vfs = vfs
+        # What writes there in this process, if anything does.
+        self._writing: SqliteWriting | None = None
 
     def exists(self) -> bool:
         """Whether there is a file."""
@@ -387,20 +520,57 @@ class SqliteDatabase:
     def lock(self, *, take_over: bool = False) -> FolderLock:
         """Lock the folder. StoreRefused while another process serves the store; OSError.
 
-        take_over: wait a moment for that process to end, as nobody can take the lock from it.
+        take_over: wait for that process to end, as nobody can take the lock from it; else only as
+        long as it takes to bring in a tail (`recover`).
         """
-        until = time.monotonic() + (STORE_TAKE_OVER_SECONDS if take_over else 0)
+        wait = STORE_TAKE_OVER_SECONDS if take_over else STORE_LOCK_SECONDS
+        until = time.monotonic() + wait
         while True:
             try:
                 return FolderLock(self.folder / LOCK_NAME)
             except StoreRefused:
                 if time.monotonic() >= until:
                     raise
-                time.sleep(STORE_TAKE_OVER_SECONDS / 50)
+                time.sleep(wait / 50)
+
+    def recover(self) -> None:
+        """Bring in the tail that a process has left which ended suddenly, unless one is at work.
+
+        StoreRefused where something is in it and the folder cannot be written; StoreError.
+        """
+        tail = Tail(self.folder, self._vfs)
+        if not tail.path.exists():
+            return
+        try:
+            lock = FolderLock(self.folder / LOCK_NAME)
+        except StoreRefused:
+            return
+        except OSError as error:
+            if self._has_tail(tail):
+                raise StoreRefused(
+                    f"the store in {self.folder} was not closed, and what came last is only in "
+                    f"{TAIL_NAME}: make a copy that can be written, as it has to be brought in"
+                ) from error
+            return
+        try:
+            if self._has_tail(tail):
+                SqliteWriting(self.path, self._vfs).close()
+        finally:
+            lock.release()
+
+    def _has_tail(self, tail: Tail) -> bool:
+        """Whether anything waits there, while nobody serves the store."""
+        with closing(self.glances()) as readers, readers.lend() as connection:
+            token = _token(connection)
+        return token is not None and bool(tail.read(token))
 
     def readers(self) -> SqliteReaders:
         """Connections that read; nothing is opened yet."""
-        return SqliteReaders(self.path, self._vfs)
+        return SqliteReaders(self.path, self._vfs, bring_in=self._bring_in)
+
+    def _bring_in(self) -> None:
+        if self._writing is not None:
+            self._writing.bring_in()
 
     def glances(self) -> SqliteReaders:
         """The same for one short look that leaves nothing behind."""
@@ -408,7 +578,8 @@ class SqliteDatabase:
 
     def writing(self) -> SqliteWriting:
         """Open the file for writing. Raises StoreError."""
-        return SqliteWriting(self.path, self._vfs)
+        self._writing = SqliteWriting(self.path, self._vfs)
+        return self._writing
 
     def sync_names(self) -> None:
         """Make the names of files durable. OSError."""

@@ -2,6 +2,7 @@
 
     STORE/store.sqlite       journal, producers, ledger, releases, predictions, snapshots
     STORE/columns-000001     columns of large records, of which there may be several files, or none
+    STORE/tail               records that came alone and are not in the database yet
     STORE/noise.key          the noise key, or wherever the operator keeps it
     STORE/high-water-mark    how far the store had come, or wherever the operator keeps it
     STORE/lock               locked by the process that serves the store
@@ -36,6 +37,7 @@ from littled.store.archive import Archive, StoreArchived, Stretch
 from littled.store.archiving import Archiving, put_moved
 from littled.store.creation import check_plans, create_store, first_marks, new_streams
 from littled.store.database import (
+    PUT_PRODUCER,
     Connection,
     Facts,
     KnownPlans,
@@ -48,6 +50,7 @@ from littled.store.database import (
     begin_growing,
     complete,
     glance,
+    insert_record,
     plans_of,
     read_known,
     record_key,
@@ -85,8 +88,6 @@ from littled.store.staging import (
     worth_a_file,
 )
 
-_INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_INSERT_RECORD_OF_USERS = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_ENTRY = "INSERT INTO ledger VALUES (?, ?, ?, ?)"
 _INSERT_RELEASE = "INSERT INTO releases VALUES (?, ?, ?, ?, ?)"
 _INSERT_PREDICTION = "INSERT INTO predictions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -97,10 +98,6 @@ DO UPDATE SET state = excluded.state, checksum = excluded.checksum
 _FORGET_SNAPSHOTS = """
 DELETE FROM snapshots WHERE stream = ?1 AND record_number NOT IN (
     SELECT record_number FROM snapshots WHERE stream = ?1 ORDER BY record_number DESC LIMIT ?2)
-"""
-_PUT_PRODUCER = """
-INSERT INTO producers VALUES (?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET next_sequence = excluded.next_sequence
 """
 _PULSE = "UPDATE meta SET value = ? WHERE name = 'pulse'"
 _PULSE_BYTES = 8
@@ -168,8 +165,6 @@ class Store:
                 )
         # Numbers of producers that were never seen; they may be among what was lost.
         self._firsts = {name: self._history.restores.first_number(name) for name in facts.streams}
-        self._insert_record = _INSERT_RECORD_OF_USERS if facts.of_users else _INSERT_RECORD
-        self._append_one = _PUT_PRODUCER, self._insert_record
 
     # -- making and opening ------------------------------------------------------------------
 
@@ -230,7 +225,9 @@ class Store:
             seen = glance(place.database, known)
             key = read_key(place.key, handed_over=place.key_given)
             register = open_register(place, key, waiting)
-            if not read_only:
+            if read_only:
+                place.database.recover()
+            else:
                 lock = place.database.lock(take_over=take_over)
                 writing = place.database.writing()
                 place.database.sync_names()
@@ -559,12 +556,9 @@ class Store:
         producers = {(stream, name): (producer, following)}
         self._reserve(producers)
         key = record_key(facts.identity, record.number)
-        rows = (
-            (producer, facts.identity, name, following),
-            record_row(key, producer, record, self._facts),
-        )
+        row = record_row(key, producer, record, self._facts)
         with _EndingUse(self):
-            self._writing.run(self._append_one, *rows)
+            self._writing.put_alone((producer, facts.identity, name, following), row)
         end = Point(record.number, record.chain_head)
         # The mark may be another one by now, with other numbers of producers.
         marks = {stream: self._marks[stream].with_journal(end, mark.position + record.count)}
@@ -589,12 +583,24 @@ class Store:
             if batch.beside:
                 begin_beside(connection, self._facts)
             if batch.rows:
-                connection.executemany(_PUT_PRODUCER, batch.producer_rows())
-                self._writing.put_records(connection, self._insert_record, batch.rows, batch.beside)
+                connection.executemany(PUT_PRODUCER, batch.producer_rows())
+                insert = insert_record(len(batch.rows[0]))
+                self._writing.put_records(connection, insert, batch.rows, batch.beside)
             else:
                 connection.execute(_PULSE, (secrets.token_bytes(_PULSE_BYTES),))
                 self._writing.check_place()
             put_places(connection, reached)
+
+    def bring_in(self) -> None:
+        """Put into the database what stands ahead of it, so that other processes find it.
+
+        Raises StoreFailed after which nothing is accepted.
+        """
+        with self._lock:
+            self._usable(writing=True)
+            assert self._writing is not None
+            with _EndingUse(self):
+                self._writing.bring_in()
 
     def charge(self, entry: LedgerEntry) -> None:
         """Add an entry to the ledger, durable on return, with the high-water mark advanced.

@@ -120,6 +120,8 @@ def verify(
         raise StoreRefused(f"there is no store in {place.name}")
     glance(place.database, known)
     check = _Check()
+    with check.part():
+        place.database.recover()
     # Before the database, which a daemon at work always has ahead of its mark.
     mark: HighWaterMark | None = None
     key: bytes | None = None

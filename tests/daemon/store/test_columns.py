@@ -12,7 +12,7 @@ import pytest
 
 import littled.store.store
 from littled.store.columns import ColumnReader, ColumnWriter, Disk, Span
-from littled.store.database import FORMATS_BESIDE
+from littled.store.database import FORMATS_BESIDE, FORMATS_TAIL
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.files import create_private
 from littled.store.records import record_head, record_head_beside
@@ -117,9 +117,9 @@ def test_columns_of_an_older_version_go_on(path: Path, monkeypatch: pytest.Monke
     assert format_of(path) == 5
     with Store.open(path) as store:
         feed(store, [1])
-        assert format_of(path) == 5
+        assert format_of(path) == FORMATS_TAIL + 5
         feed(store, [LARGE])
-        assert format_of(path) == 9
+        assert format_of(path) == FORMATS_TAIL + 9
         assert len(list(store.records(STREAM))) == 4
     assert verify(path).findings == ()
 
@@ -199,7 +199,7 @@ def test_large_records_of_before_stay_where_they_are(
     with Store.open(path) as store:
         old = list(store.records(STREAM))
         feed(store, [SMALL])
-        assert format_of(path) == 1
+        assert format_of(path) == FORMATS_TAIL + 1
         feed(store, [LARGE])
         assert list(store.records(STREAM))[:2] == old
     assert files(path) == {"columns-000001": 9 * LARGE}

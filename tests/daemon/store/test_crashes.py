@@ -106,8 +106,9 @@ def kill_everywhere(folder: Path, chance: random.Random, times: int) -> Counter[
 
 
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies of the log, packings and column files as often as may be."""
+    """Copies of the log, packings, column files and full tails as often as may be."""
     monkeypatch.setattr("littled.store.sqlite.STORE_CHECKPOINT_BYTES", 1 << 17)
+    monkeypatch.setattr("littled.store.tail.TAIL_SLOTS", 3)
     small_segments(monkeypatch, records=3)
     small_columns(monkeypatch)
 
@@ -243,7 +244,7 @@ class Images:
         if self.chance.random() < self.whole:
             check(self.image, self.done)
         else:
-            found = digest(self.image / "store.sqlite")
+            found = digest(self.image)
             assert found in self.states[self.total], f"after {self.total} steps: lost or too much"
 
     def sync_folder(self, folder: Path) -> None:
@@ -280,9 +281,9 @@ def cut_power_often(
     path = make_store(folder / "store")
     twin = Path(shutil.copytree(path, folder / "twin"))
     counting = CountingDisk(f"counting-{seed}")
-    start = digest(twin / "store.sqlite")
+    start = digest(twin)
     with Store.open(twin, vfs=counting.name) as store:
-        states = states_of(store, twin / "store.sqlite", steps)
+        states = states_of(store, twin, steps)
     states[0].append(start)
     counting.unregister()
     looking = Images(path, folder / "image", states, random.Random(seed))

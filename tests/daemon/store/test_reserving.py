@@ -87,7 +87,10 @@ class Lives:
         """A copy of the store at this moment, without its mark."""
         copy = self.path.with_name(name)
         copy.mkdir(mode=0o700)
-        for pattern in ("store.sqlite", "store.sqlite-wal", "noise.key", "columns-*"):
+        patterns = ["store.sqlite", "store.sqlite-wal", "noise.key", "columns-*"]
+        # A copy of the database alone lacks what is in the tail.
+        patterns += ["tail"] * self.chance.randrange(2)
+        for pattern in patterns:
             for file in self.path.glob(pattern):
                 shutil.copy(file, copy / file.name)
         return copy

@@ -347,7 +347,7 @@ def test_what_the_copy_had_not_learned_yet_is_learned_first(
     opened.store.append([NewRecord(STREAM, "p", 0, 130, x, y)])
     copy = tmp_path / "copy"
     copy.mkdir(mode=0o700)
-    for name in ("store.sqlite", "store.sqlite-wal", "noise.key"):
+    for name in ("store.sqlite", "store.sqlite-wal", "tail", "noise.key"):
         shutil.copy(path / name, copy / name)
     opened.close()
     live(path, mark, 5)

@@ -13,7 +13,7 @@ from littled.store.verify import verify
 from support.crashing import small_columns
 from support.stores import LEARNER, RATE, STREAM, answer, entry, feed, make_store, paid, release
 
-FILES = ("store.sqlite", "store.sqlite-wal", "noise.key")
+FILES = ("store.sqlite", "store.sqlite-wal", "tail", "noise.key")
 
 
 def copied(path: Path, to: Path) -> Path:

@@ -19,7 +19,7 @@ from littled.store.store import Store
 from support.commands import START_SECONDS, start
 from support.learner_cases import learner_plan
 from support.old_stores import CONFIGURATIONS, FIXTURES
-from support.store_versions import HOLDS, PAGE, WRITTEN_BY, formats, renewed
+from support.store_versions import ADDED, HOLDS, PAGE, WRITTEN_BY, formats, renewed
 from support.twins import plan_of
 
 
@@ -34,7 +34,10 @@ def test_every_store_and_every_format_has_its_row() -> None:
     kept = {path.name.removesuffix(".tar.xz") for path in FIXTURES.glob("*.tar.xz")}
     assert kept == set(CONFIGURATIONS) == set(HOLDS)
     assert set(WRITTEN_BY) < kept
-    assert list(formats()) == list(range(FORMAT, FORMAT_MAX + 1))
+    assert sorted(formats()) == list(range(FORMAT, FORMAT_MAX + 1))
+    for number, (packed, of_users, beside, of_blake3, *others) in formats().items():
+        facts = (True, of_users, packed, beside and not of_blake3, of_blake3, *others)
+        assert number == sum(added for (added, _), has in zip(ADDED, facts, strict=True) if has)
 
 
 def digests(folder: Path) -> dict[str, str]:

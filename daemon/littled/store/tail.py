@@ -1,0 +1,175 @@
+"""The tail: records that came alone, written ahead of the database.
+
+    STORE/tail     a slot for each such record, written again and again
+
+A transaction of SQLite for one record writes two pages and more, with sums over each, which takes
+longer than all else that an example passes on its way. So a record that comes alone is written
+here, with one write and one sync, and is durable; some time later many of them go into the database
+in one transaction. That one also draws a new *token*, which every slot names: so slots that were
+written before it hold nothing any more, and nothing of them has to be removed.
+
+Each slot has a page of the system's by itself, so that no write touches what is durable already. A
+slot is written once the one before it is synced. So after a crash the tail holds the first slots
+that name the database's token and have their checksum; the next one may be torn, and was promised
+to nobody. Where a later one is whole nevertheless, the file was damaged.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from struct import Struct
+from typing import Any, Final
+
+import msgpack
+
+from littled.limits import TAIL_SLOT_BYTES, TAIL_SLOTS
+from littled.store.columns import DISK, DISKS, failing
+from littled.store.errors import StoreDamaged
+from littled.store.files import Identity, identity, refuse_readable
+
+TAIL_NAME: Final = "tail"
+TOKEN_BYTES: Final = 16
+
+Alone = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""The row of a producer and the row of its record."""
+
+_HASH = blake2b(digest_size=16, person=b"littled tail")
+_SUM_BYTES: Final = _HASH.digest_size
+# number of the slot, bytes of what follows the checksum
+_HEAD: Final = Struct(">II")
+_START: Final = TOKEN_BYTES + _HEAD.size + _SUM_BYTES
+
+
+class Tail:
+    """The tail of one store; used by one thread at a time.
+
+    The first StoreFailed is the end of its use.
+    """
+
+    def __init__(self, folder: Path, vfs: str | None) -> None:
+        """Read and write in `folder`; nothing is opened yet."""
+        self.path = folder / TAIL_NAME
+        self._disk = DISKS.get(vfs, DISK)
+        self._descriptor: int | None = None
+        self._identity: Identity | None = None
+        self._token = b""
+        self._next = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether records may be added."""
+        return self._descriptor is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every slot is taken."""
+        return self._next == TAIL_SLOTS
+
+    @property
+    def opened(self) -> tuple[Path, Identity | None] | None:
+        """The file that is open, and which one was opened; None without one."""
+        return None if self._descriptor is None else (self.path, self._identity)
+
+    def read(self, token: bytes) -> list[Alone]:
+        """What the file holds for a database that names this token.
+
+        Raises StoreDamaged; StoreRefused where others can reach the file; StoreFailed.
+        """
+        with failing():
+            try:
+                refuse_readable(self.path)
+                descriptor = self._disk.open(self.path, os.O_RDONLY)
+            except FileNotFoundError:
+                return []
+            try:
+                size = TAIL_SLOTS * TAIL_SLOT_BYTES
+                data = self._disk.read(descriptor, self.path, size, 0)
+            finally:
+                os.close(descriptor)
+        slots = [*_slots(data)]
+        if slots and slots[0] is not None and slots[0][0] != token:
+            return []  # written over since: the database is an older one, or has all there was
+        found = [slot[1] if slot is not None and slot[0] == token else None for slot in slots]
+        alone = [each for each in found if each is not None]
+        if alone != found[: len(alone)]:
+            raise StoreDamaged(f"{self.path.name} is damaged: put back a backup")
+        return alone
+
+    def open(self) -> None:
+        """Open the file for writing, and lay it out where it is not there. Raises StoreFailed."""
+        size = TAIL_SLOTS * TAIL_SLOT_BYTES
+        with failing():
+            if not self.path.exists():
+                self._disk.create(self.path)
+                self._disk.sync_names(self.path.parent)
+            descriptor = self._disk.open(self.path, os.O_WRONLY)
+            try:
+                # Laid out before, a sync of a slot writes nothing about the file itself.
+                start = os.fstat(descriptor).st_size
+                while start < size:
+                    rest = bytes(size - start)
+                    start += self._disk.write(descriptor, self.path, (rest,), start)
+                self._disk.sync(descriptor, self.path)
+            except BaseException:
+                os.close(descriptor)
+                raise
+        self._descriptor, self._identity = descriptor, identity(self.path)
+
+    def begin(self, token: bytes) -> None:
+        """Begin at the first slot, as the database names this token from now on."""
+        self._token, self._next = token, 0
+
+    def put(self, alone: Alone) -> bool:
+        """Add a record, durable on return; False, and nothing is done, where it is too long.
+
+        There is a slot left, and the tail is open. Raises StoreFailed.
+        """
+        data = msgpack.packb(alone)
+        if _START + len(data) > TAIL_SLOT_BYTES:
+            return False
+        assert self._descriptor is not None, "the tail is not open"
+        head = self._token + _HEAD.pack(self._next, len(data))
+        digest = _HASH.copy()
+        digest.update(head + data)
+        parts = (head + digest.digest() + data,)
+        start = self._next * TAIL_SLOT_BYTES
+        with failing():
+            while (written := self._disk.write(self._descriptor, self.path, parts, start)) < len(
+                parts[0]
+            ):
+                parts, start = (parts[0][written:],), start + written
+            self._disk.sync(self._descriptor, self.path)
+        self._next += 1
+        return True
+
+    def remove(self) -> None:
+        """Remove the file, of which the database names nothing any more. Raises StoreFailed."""
+        self.close()
+        with failing(), suppress(FileNotFoundError):
+            self._disk.remove(self.path)
+
+    def close(self) -> None:
+        """Let go of the file; nothing is written."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _slots(data: bytes) -> Iterator[tuple[bytes, Alone] | None]:
+    """The token that each slot names and what it holds; None for one that is not whole."""
+    for number in range(len(data) // TAIL_SLOT_BYTES):
+        slot = data[number * TAIL_SLOT_BYTES : (number + 1) * TAIL_SLOT_BYTES]
+        head = slot[: TOKEN_BYTES + _HEAD.size]
+        found, size = _HEAD.unpack_from(slot, TOKEN_BYTES)
+        payload = slot[_START : _START + size]
+        digest = _HASH.copy()
+        digest.update(head + payload)
+        summed = slot[len(head) : _START] == digest.digest()
+        if summed and found == number and len(payload) == size:
+            producer, record = msgpack.unpackb(payload)
+            yield head[:TOKEN_BYTES], (tuple(producer), tuple(record))
+        else:
+            yield None

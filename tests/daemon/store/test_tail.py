@@ -1,0 +1,436 @@
+"""Records that stand ahead of the database are found whatever ends the process, and only they."""
+
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import pytest
+
+from littled.limits import TAIL_SLOT_BYTES, TAIL_SLOTS
+from littled.store.database import FORMATS_TAIL
+from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
+from littled.store.restoring import Restoring
+from littled.store.sqlite import SqliteDatabase
+from littled.store.store import Store
+from littled.store.tail import TAIL_NAME, TOKEN_BYTES, Alone, Tail
+from littled.store.verify import verify
+from support.crashing import kill_at
+from support.disks import HookedDisk
+from support.stores import (
+    LEARNER,
+    RATE,
+    STREAM,
+    entry,
+    feed,
+    make_store,
+    new_record,
+    paid,
+    plan_values,
+    release,
+)
+
+TOKEN = bytes(range(TOKEN_BYTES))
+OTHER = bytes(TOKEN_BYTES)
+# Examples of 9 bytes that no slot takes.
+LONG = 1 + TAIL_SLOT_BYTES // 9
+
+
+def alone(number: int, size: int = 1) -> Alone:
+    """Rows of a producer and of its record of so many bytes."""
+    row = (number, number, 1, number, 7, b"x" * size, b"\1", bytes(32))
+    return (7, 1, "tower", number + 1), row
+
+
+@pytest.fixture
+def tail(tmp_path: Path) -> Iterator[Tail]:
+    """A tail that is open."""
+    tail = Tail(tmp_path, None)
+    tail.open()
+    tail.begin(TOKEN)
+    yield tail
+    tail.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return make_store(tmp_path / "store")
+
+
+def rows(path: Path, statement: str) -> list[tuple[object, ...]]:
+    """What a statement finds in the database, beside whoever has it open."""
+    connection = apsw.Connection(str(path / "store.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return [*connection.execute(statement)]
+    finally:
+        connection.close()
+
+
+def in_database(path: Path) -> int:
+    """How many records there are."""
+    ((found,),) = rows(path, "SELECT count(*) FROM records")
+    assert isinstance(found, int)
+    return found
+
+
+def left(path: Path, name: str = "left") -> Path:
+    """A copy of an open store as a crash would leave it."""
+    copy = path.with_name(name)
+    copy.mkdir(mode=0o700)
+    for file in path.iterdir():
+        if not file.name.endswith("-shm"):
+            shutil.copy(file, copy)
+    return copy
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def test_what_was_put_is_read(tail: Tail, tmp_path: Path) -> None:
+    put = [alone(number) for number in range(TAIL_SLOTS)]
+    for each in put:
+        assert not tail.is_full
+        assert tail.put(each)
+    assert tail.is_full
+    assert Tail(tmp_path, None).read(TOKEN) == put
+    assert Tail(tmp_path, None).read(OTHER) == []
+    assert tail.path.stat().st_mode & 0o777 == 0o600
+    assert tail.path.stat().st_size == TAIL_SLOTS * TAIL_SLOT_BYTES
+
+
+def test_no_file_holds_nothing(tmp_path: Path) -> None:
+    assert Tail(tmp_path, None).read(TOKEN) == []
+
+
+def test_what_was_put_before_a_new_token_is_gone(tail: Tail) -> None:
+    for number in range(5):
+        tail.put(alone(number))
+    tail.begin(OTHER)
+    tail.put(alone(9))
+    assert tail.read(OTHER) == [alone(9)]
+    assert tail.read(TOKEN) == [], "its first slot was written over, and four are left"
+
+
+def test_what_does_not_fit_is_not_put(tail: Tail) -> None:
+    assert not tail.put(alone(0, TAIL_SLOT_BYTES))
+    size = next(size for size in range(TAIL_SLOT_BYTES, 0, -1) if tail.put(alone(0, size)))
+    assert TAIL_SLOT_BYTES - size < 200
+    assert tail.put(alone(1))
+    assert tail.read(TOKEN) == [alone(0, size), alone(1)]
+
+
+def test_a_torn_slot_is_nothing(tail: Tail) -> None:
+    tail.put(alone(0))
+    tail.put(alone(1, 100))
+    whole = tail.path.read_bytes()
+    written = len(whole.rstrip(b"\0")) - TAIL_SLOT_BYTES
+    for kept in range(written):
+        torn = whole[: TAIL_SLOT_BYTES + kept].ljust(len(whole), b"\0")
+        tail.path.write_bytes(torn)
+        assert tail.read(TOKEN) == [alone(0)]
+
+
+def test_every_flipped_byte_is_noticed(tail: Tail) -> None:
+    """In the last slot it is as if it was torn; before, the file is damaged."""
+    tail.put(alone(0))
+    tail.put(alone(1))
+    whole = bytearray(tail.path.read_bytes())
+    for at in range(len(bytes(whole).rstrip(b"\0")) - TAIL_SLOT_BYTES):
+        for slot in range(2):
+            whole[slot * TAIL_SLOT_BYTES + at] ^= 4
+            tail.path.write_bytes(whole)
+            if slot:
+                assert tail.read(TOKEN) == [alone(0)]
+            else:
+                with pytest.raises(StoreDamaged, match="tail is damaged: put back a backup"):
+                    tail.read(TOKEN)
+            whole[slot * TAIL_SLOT_BYTES + at] ^= 4
+
+
+def test_a_file_that_was_not_laid_out_is_laid_out(tail: Tail, tmp_path: Path) -> None:
+    tail.put(alone(0))
+    tail.close()
+    tail.path.write_bytes(tail.path.read_bytes()[: TAIL_SLOT_BYTES + 100])
+    again = Tail(tmp_path, None)
+    assert again.read(TOKEN) == [alone(0)]
+    again.open()
+    assert again.path.stat().st_size == TAIL_SLOTS * TAIL_SLOT_BYTES
+    again.close()
+
+
+def test_a_file_that_others_can_read_is_refused(tail: Tail) -> None:
+    tail.path.chmod(0o644)
+    with pytest.raises(StoreRefused, match="chmod 600"):
+        tail.read(TOKEN)
+
+
+# --- the store ------------------------------------------------------------------------------------
+
+
+def test_a_lone_record_stands_in_the_tail_and_is_read_all_the_same(path: Path) -> None:
+    with Store.open(path) as store:
+        for _ in range(3):
+            feed(store, [2])
+        assert in_database(path) == 0
+        assert store.position(STREAM) == 6
+        assert [record.count for record in store.records(STREAM)] == [2, 2, 2]
+        assert in_database(path) == 3, "who reads brings them in"
+        feed(store, [1])
+        assert store.record_at(STREAM, 6) == 3
+
+
+def test_a_full_tail_is_brought_in(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("littled.store.tail.TAIL_SLOTS", 3)
+    with Store.open(path) as store:
+        found = []
+        for _ in range(7):
+            feed(store, [1])
+            found.append(in_database(path))
+    assert found == [0, 0, 0, 3, 3, 3, 6]
+    assert in_database(path) == 7
+
+
+@pytest.mark.parametrize("call", ["batch", "charge", "publish", "snapshot", "pulse", "long"])
+def test_every_other_commit_brings_it_in(path: Path, call: str) -> None:
+    """So nothing in the database rests on a record that is not there."""
+    with Store.open(path) as store:
+        store.charge(paid(0))
+        feed(store, [1])
+        assert in_database(path) == 0
+        match call:
+            case "batch":
+                feed(store, [1, 1])
+            case "charge":
+                store.charge(entry(1, rate=RATE / 4096))
+            case "publish":
+                store.publish([release(1)], ())
+            case "snapshot":
+                store.save_snapshot(STREAM, 0, b"state")
+            case "pulse":
+                store.append(())
+            case "long":
+                feed(store, [LONG])
+        more = {"batch": 2, "long": 1}.get(call, 0)
+        assert in_database(path) == 1 + more
+        assert store.position(STREAM) == {"batch": 3, "long": 1 + LONG}.get(call, 1)
+    assert verify(path).findings == ()
+
+
+def test_a_store_that_was_closed_has_no_tail(path: Path) -> None:
+    ((before,),) = rows(path, "PRAGMA user_version")
+    with Store.open(path) as store:
+        feed(store, [1])
+        assert (path / TAIL_NAME).exists()
+        assert rows(path, "PRAGMA user_version") == [(int(str(before)) + FORMATS_TAIL,)]
+    assert not (path / TAIL_NAME).exists()
+    assert rows(path, "PRAGMA user_version") == [(before,)], "earlier versions read it"
+    assert rows(path, "SELECT count(*) FROM meta WHERE name = 'tail'") == [(0,)]
+
+
+def test_a_format_that_claims_a_tail_without_one_is_damaged(path: Path) -> None:
+    connection = apsw.Connection(str(path / "store.sqlite"))
+    connection.execute(f"PRAGMA user_version = {FORMATS_TAIL + 1}")
+    connection.close()
+    with pytest.raises(StoreRefused, match="damaged"):
+        Store.open(path)
+
+
+@pytest.mark.parametrize("reader", ["serve", "read", "verify", "restore"])
+def test_whoever_comes_next_finds_the_tail(path: Path, reader: str) -> None:
+    with Store.open(path) as store:
+        feed(store, [3, 3])
+        feed(store, [1])
+        feed(store, [1])
+        copy = left(path)
+    assert in_database(copy) == 2
+    if reader == "verify":
+        assert verify(copy).findings == ()
+    elif reader == "restore":
+        with Restoring.open(copy, copy=True) as found:
+            found.finish()
+    else:
+        with Store.open(copy, read_only=reader == "read") as opened:
+            assert opened.position(STREAM) == 8
+    ((found_last,),) = rows(copy, "SELECT max(first_position + count) FROM records WHERE count > 0")
+    assert found_last == 8
+    assert verify(copy).findings == ()
+
+
+def test_who_reads_beside_a_daemon_leaves_its_tail(path: Path) -> None:
+    with Store.open(path) as store:
+        feed(store, [1])
+        child = os.fork()
+        if not child:
+            found = 99
+            try:
+                with Store.open(path, read_only=True) as beside:
+                    found = beside.position(STREAM)
+            finally:
+                os._exit(found)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        feed(store, [1])
+        assert [record.count for record in store.records(STREAM)] == [1, 1]
+
+
+def test_a_tail_where_nothing_can_be_written_is_told(path: Path) -> None:
+    with Store.open(path) as store:
+        feed(store, [1])
+        copy = left(path)
+    (copy / "lock").unlink()
+    (copy / "lock").symlink_to(copy / "elsewhere")  # which nobody opens for writing
+    with pytest.raises(StoreRefused, match="was not closed, and what came last is only in tail"):
+        Store.open(copy, read_only=True)
+    assert "make a copy that can be written" in verify(copy).findings[0]
+
+
+def test_a_copy_without_the_tail_goes_on_before_it(path: Path) -> None:
+    with Store.open(path) as store:
+        feed(store, [1, 1])
+        feed(store, [1])
+        copy = left(path)
+    (copy / TAIL_NAME).unlink()
+    with Store.open(copy) as again:
+        assert again.position(STREAM) == 2
+        feed(again, [1])
+        assert again.position(STREAM) == 3
+    assert verify(copy).findings == ()
+
+
+def test_the_tail_of_another_copy_is_nothing(path: Path) -> None:
+    with Store.open(path) as store:
+        feed(store, [1])
+        feed(store, [1])
+        early = left(path, "early")
+        store.append(())
+        feed(store, [1])
+        late = left(path, "late")
+    shutil.copy(late / TAIL_NAME, early / TAIL_NAME)
+    with Store.open(early) as again:
+        assert again.position(STREAM) == 0
+        feed(again, [5])
+        assert again.position(STREAM) == 5
+
+
+def test_a_damaged_tail_is_refused_and_told(path: Path) -> None:
+    with Store.open(path) as store:
+        feed(store, [1])
+        feed(store, [1])
+        copy = left(path)
+    data = bytearray((copy / TAIL_NAME).read_bytes())
+    data[60] ^= 1
+    (copy / TAIL_NAME).write_bytes(data)
+    with pytest.raises(StoreRefused, match="tail is damaged: put back a backup"):
+        Store.open(copy)
+    assert any("tail is damaged" in finding for finding in verify(copy).findings)
+    assert (copy / TAIL_NAME).read_bytes() == data
+
+
+POINTS = ("the bringing in of the tail", "a new token", "a commit", "write store.sqlite-wal")
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_kill_while_it_is_brought_in_loses_nothing(path: Path, side: str, point: str) -> None:
+    with Store.open(path) as store:
+        for count in (1, 2, 3):
+            feed(store, [count])
+        copy = left(path)
+    child = os.fork()
+    if not child:
+        try:
+            disk = kill_at(f"{side} {point}", 1, lambda _: None)
+            Store.open(copy, vfs=disk)
+        finally:
+            os._exit(1)
+    status = os.waitpid(child, 0)[1]
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    with Store.open(copy) as again:
+        assert [record.count for record in again.records(STREAM)] == [1, 2, 3]
+    assert verify(copy).findings == ()
+
+
+@pytest.mark.parametrize("what", ["write", "sync", "create", "open"])
+def test_a_fault_at_the_tail_ends_everything(path: Path, what: str) -> None:
+    fails = False
+
+    def happens(kind: str, name: str) -> None:
+        if fails and kind == what and name.endswith(TAIL_NAME):
+            raise apsw.IOError
+
+    class Failing(HookedDisk):
+        def read(self, what: str, path: str) -> None:
+            happens(what, path)
+
+    disk = Failing("failing-tail", happens)
+    try:
+        store = Store.open(path, vfs=disk.name)
+        if what in ("write", "sync"):
+            feed(store, [1])
+        fails = True
+        with pytest.raises(StoreFailed, match="the disk failed"):
+            feed(store, [1])
+        fails = False
+        with pytest.raises(StoreFailed):
+            feed(store, [1])
+        with pytest.raises(StoreFailed):
+            list(store.records(STREAM))
+        store.close()
+    finally:
+        disk.unregister()
+    with Store.open(path) as again:
+        assert again.position(STREAM) in ((1, 2) if what in ("write", "sync") else (0,))
+    assert verify(path).findings == ()
+
+
+def test_readers_on_other_threads_bring_it_in_meanwhile(path: Path) -> None:
+    wrong: list[object] = []
+    stop = threading.Event()
+
+    def read(store: Store) -> None:
+        while not stop.is_set():
+            known = store.position(STREAM)
+            try:
+                found = sum(record.count for record in store.records(STREAM))
+            except BaseException as error:  # noqa: BLE001 - told by the test
+                wrong.append(error)
+                return
+            if found < known:
+                wrong.append((found, known))
+
+    with Store.open(path) as store:
+        threads = [threading.Thread(target=read, args=(store,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for number in range(300):
+            feed(store, [1] if number % 7 else [1, 1])
+            if number % 11 == 0:
+                store.publish([release(number // 11 + 1, charge=None)], ())
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+        assert store.releases(LEARNER)
+    assert verify(path).findings == ()
+
+
+def test_whoever_serves_waits_for_one_that_only_brings_in(path: Path) -> None:
+    database = SqliteDatabase(path)
+    lock = database.lock()
+    threading.Timer(0.05, lock.release).start()
+    SqliteDatabase(path).lock().release()
+
+
+def test_a_record_of_users_stands_there_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "users"
+    Store.create(path, {}, {STREAM: plan_values() | {"unit": "user"}})
+    with Store.open(path) as store:
+        store.append([replace(new_record(0, 2), users=bytes(range(32)))])
+        copy = left(path)
+    assert in_database(copy) == 0
+    with Store.open(copy) as again:
+        (record,) = again.records(STREAM)
+        assert record.users == bytes(range(32))
