@@ -333,7 +333,7 @@ class Database(Protocol):
         """Raise StoreRefused where a store is not safe. OSError."""
 
     def recover(self) -> None:
-        """Bring in what a process has kept elsewhere that ended suddenly, unless one is at work.
+        """Bring in what a process has kept elsewhere, or wait until the one at work has done so.
 
         Whoever only reads calls it first. StoreRefused where it cannot be done; StoreError.
         """

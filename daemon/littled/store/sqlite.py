@@ -26,6 +26,7 @@ from littled.limits import (
     STORE_PAGE_BYTES,
     STORE_PLACE_SECONDS,
     STORE_TAKE_OVER_SECONDS,
+    TAIL_SECONDS,
 )
 from littled.store.columns import ColumnReader, Columns, ColumnWriter
 from littled.store.database import (
@@ -534,9 +535,10 @@ class SqliteDatabase:
                 time.sleep(wait / 50)
 
     def recover(self) -> None:
-        """Bring in the tail that a process has left which ended suddenly, unless one is at work.
+        """Bring in the tail that a process has left which ended suddenly.
 
-        StoreRefused where something is in it and the folder cannot be written; StoreError.
+        Where one is at work, wait until it has done so: then all is there that it had acknowledged.
+        StoreRefused where something is in the tail and the folder cannot be written; StoreError.
         """
         tail = Tail(self.folder, self._vfs)
         if not tail.path.exists():
@@ -544,6 +546,7 @@ class SqliteDatabase:
         try:
             lock = FolderLock(self.folder / LOCK_NAME)
         except StoreRefused:
+            self._wait_for(tail)
             return
         except OSError as error:
             if self._has_tail(tail):
@@ -557,6 +560,16 @@ class SqliteDatabase:
                 SqliteWriting(self.path, self._vfs).close()
         finally:
             lock.release()
+
+    def _wait_for(self, tail: Tail) -> None:
+        """Wait until whoever serves the store has brought in what is in its tail now."""
+        until = time.monotonic() + 2 * TAIL_SECONDS
+        with closing(self.readers()) as readers, readers.lend() as connection:
+            token = _token(connection)
+            while token is not None and tail.begins(token) and time.monotonic() < until:
+                time.sleep(TAIL_SECONDS / 20)
+                if _token(connection) != token:
+                    return
 
     def _has_tail(self, tail: Tail) -> bool:
         """Whether anything waits there, while nobody serves the store."""

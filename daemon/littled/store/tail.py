@@ -77,18 +77,7 @@ class Tail:
 
         Raises StoreDamaged; StoreRefused where others can reach the file; StoreFailed.
         """
-        with failing():
-            try:
-                refuse_readable(self.path)
-                descriptor = self._disk.open(self.path, os.O_RDONLY)
-            except FileNotFoundError:
-                return []
-            try:
-                size = TAIL_SLOTS * TAIL_SLOT_BYTES
-                data = self._disk.read(descriptor, self.path, size, 0)
-            finally:
-                os.close(descriptor)
-        slots = [*_slots(data)]
+        slots = [*_slots(self._bytes(TAIL_SLOTS * TAIL_SLOT_BYTES))]
         if slots and slots[0] is not None and slots[0][0] != token:
             return []  # written over since: the database is an older one, or has all there was
         found = [slot[1] if slot is not None and slot[0] == token else None for slot in slots]
@@ -96,6 +85,25 @@ class Tail:
         if alone != found[: len(alone)]:
             raise StoreDamaged(f"{self.path.name} is damaged: put back a backup")
         return alone
+
+    def begins(self, token: bytes) -> bool:
+        """Whether its first slot names this token, also beside a process at work. StoreError."""
+        return any(
+            slot is not None and slot[0] == token for slot in _slots(self._bytes(TAIL_SLOT_BYTES))
+        )
+
+    def _bytes(self, size: int) -> bytes:
+        """So many bytes from its beginning, or as many as there are."""
+        with failing():
+            try:
+                refuse_readable(self.path)
+                descriptor = self._disk.open(self.path, os.O_RDONLY)
+            except FileNotFoundError:
+                return b""
+            try:
+                return self._disk.read(descriptor, self.path, size, 0)
+            finally:
+                os.close(descriptor)
 
     def open(self) -> None:
         """Open the file for writing, and lay it out where it is not there. Raises StoreFailed."""
