@@ -325,15 +325,15 @@ def states_of(store: Store, folder: Path, steps: int) -> list[list[bytes]]:
     database = folder / DATABASE_NAME
 
     def looking(real: Any) -> Any:
-        def call(writing: SqliteWriting) -> None:
-            real(writing)
+        def call(writing: SqliteWriting, *arguments: Any) -> None:
+            real(writing, *arguments)
             if writing._database == database:  # and not that of a copy
                 found[-1].append(digest_of_copy(folder))
 
         return call
 
     with pytest.MonkeyPatch.context() as patch:
-        for each in ("_committed", "_look"):
+        for each in ("_committed", "put_alone"):
             patch.setattr(SqliteWriting, each, looking(getattr(SqliteWriting, each)))
         for _ in itertools.islice(work(store), steps):
             found.append([found[-1][-1]])

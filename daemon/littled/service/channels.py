@@ -219,7 +219,10 @@ class Channel:
         """
         if not self._xs or self._queue is None:
             return
-        x, y, users = _joined(self._xs), _joined(self._ys), _joined(self._users)
+        if len(self._xs) == 1:
+            x, y, users = self._xs[0], self._ys[0], self._users[0]
+        else:
+            x, y, users = b"".join(self._xs), b"".join(self._ys), b"".join(self._users)
         first, batches, place = self._first, self._batches, self._place
         self._xs, self._ys, self._users, self._batches = [], [], [], []
         self._first, self._size, self._place = self._next, 0, None
@@ -308,8 +311,3 @@ def _place_of(message: Examples) -> SourcePlace | None:
     if message.resume is None:
         return None
     return SourcePlace(message.sequence + message.count, message.resume)
-
-
-def _joined(columns: list[bytes]) -> bytes:
-    """Return columns as one, which most often is the only one."""
-    return columns[0] if len(columns) == 1 else b"".join(columns)

@@ -358,11 +358,13 @@ class Intake:
                 queue.feeder.acknowledge(queue.durable_sequence, queue.stream.position)
             if not queue.underway:
                 queue.quiet.set()
-                self._forget(queue)
+                if queue.owner is None:
+                    self._forget(queue)
         for record in records:
             self._streams[record.stream].deliver(record)
-        for stream in {queue.stream for queue in taken}:
-            self._resume(stream)
+        for queue in taken:
+            if queue.stream.paused:
+                self._resume(queue.stream)
         if not self._underway:
             self._drained.set()
         elif not self._scheduled:
@@ -370,8 +372,6 @@ class Intake:
         self._after_commit()
 
     def _resume(self, stream: StreamIntake) -> None:
-        if not stream.paused:
-            return
         with self._lock:
             bytes_max = self._pace.pending_bytes_max
             free = [

@@ -266,7 +266,11 @@ class Session(Guest):
         """
         if self._ending or self._transport is None or self._transport.is_closing():
             return
-        if self._transport.get_write_buffer_size() > limits.subscriber_bytes_max:
+        # What was unsent after the last write can only have become less.
+        if (
+            self._unsent_bytes > limits.subscriber_bytes_max
+            and self._transport.get_write_buffer_size() > limits.subscriber_bytes_max
+        ):
             self.fail(ErrorCode.SLOW_SUBSCRIBER)
             return
         try:
@@ -473,6 +477,8 @@ class Session(Guest):
     def _find_room(self) -> None:
         """After work: read on, if what is in hand has its place in memory."""
         connection, receiving = self._connection, self._context.receiving
+        if not (self._held_by or self._buffered_bytes or connection.frame_begun):
+            return  # nothing is in hand, nor was before
         if not self.has_work:
             if connection.frame_pending_bytes <= FRAME_SHORT_BYTES:
                 self._proven = receiving.give_back(self) or self._proven

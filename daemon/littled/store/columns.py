@@ -250,6 +250,14 @@ def _too_short(path: Path) -> StoreDamaged:
     return StoreDamaged(f"{path.name} is shorter than it was: put back a backup")
 
 
+def failure(error: OSError) -> StoreFailed:
+    """What the system's error is for a store."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreFailed("the disk is full: make room, then start again")
+    code = errno.errorcode.get(error.errno or 0, "unknown")
+    return StoreFailed(f"the disk failed ({code}): look at the system's log")
+
+
 class _Failing:
     """What `failing` returns; a generator would take four times as long."""
 
@@ -260,12 +268,8 @@ class _Failing:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Raise what is to be raised in place of an error."""
-        if not isinstance(error, OSError):
-            return
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StoreFailed("the disk is full: make room, then start again") from error
-        code = errno.errorcode.get(error.errno or 0, "unknown")
-        raise StoreFailed(f"the disk failed ({code}): look at the system's log") from error
+        if isinstance(error, OSError):
+            raise failure(error) from error
 
 
 _FAILING = _Failing()

@@ -19,7 +19,10 @@ _DELETE = "DELETE FROM records WHERE key >= ? AND key <= ?"
 
 
 class Packing:
-    """How far each stream's journal was looked at; used by one thread at a time."""
+    """How far each stream's journal was looked at; used by one thread at a time.
+
+    waiting: how many segments may be packed, about; may be asked on any thread.
+    """
 
     def __init__(self, facts: Facts, journal: Journal, marks: Mapping[str, StreamMark]) -> None:
         """Go on after the last segment of each stream; `marks` say where the journals end."""
@@ -28,16 +31,12 @@ class Packing:
         # By stream: the last record that was looked at, and the position that follows it.
         self._looked: dict[str, tuple[int, int]] = {}
         self._waiting: dict[str, int] = {}
+        self.waiting = 0
         for stream in facts.streams:
             last = journal.last_packed(stream)
             point = journal.record_point(stream, last)
             self._looked[stream] = last, 0 if point is None else point[1]
         self.note(marks)
-
-    @property
-    def waiting(self) -> int:
-        """How many segments may be packed, about; may be asked on any thread."""
-        return sum(list(self._waiting.values()))
 
     def note(self, marks: Mapping[str, StreamMark]) -> None:
         """Take note of how far some streams have come."""
@@ -49,6 +48,7 @@ class Packing:
                 self._waiting[stream] = full
             else:
                 self._waiting.pop(stream, None)
+        self.waiting = sum(self._waiting.values())
 
     def pass_over(self, stream: str, before: StreamMark, after: StreamMark) -> None:
         """Look at none of the records between two marks: their columns stand beside the database.

@@ -72,6 +72,15 @@ class Reserves:
             self._put(stream, self._numbers(stream).with_bounds(stream_bounds))
         return True
 
+    def covers(self, stream: str, name: str, following: int) -> bool:
+        """Whether the mark bounds a producer that is named in it, and nobody waits to be named.
+
+        A quick answer to what `reserve` would do: nothing.
+        """
+        numbers = self._marks[stream].numbers
+        bound = None if numbers is None else numbers.named.get(name)
+        return bound is not None and following <= bound and not self._nameless
+
     def forget(self, producer: Producer) -> None:
         """Say that a producer has not been active for long."""
         self._reserved.pop(producer, None)

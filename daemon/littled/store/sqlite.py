@@ -265,21 +265,27 @@ class SqliteWriting:
 
     def put_alone(self, producer: Row, record: Row) -> None:
         """Put a producer and its one record, durable on return, into the tail; see above."""
+        alone = producer, record
         with self._turn:
             if self._failed:
                 raise StoreFailed("an earlier commit failed")
-            if not self._tail.is_open:
-                self._begin_tail()
-            elif self._tail.is_full:
-                self.bring_in()
-            self._failed = True
-            alone = producer, record
-            if self._tail.put(alone):
-                self._waiting.append(alone)
-                self._look()
-                self._failed = False
+            if not self._tail.put(alone):
+                self._put_without_slot(alone)
                 return
-            self._failed = False
+            self._waiting.append(alone)
+            if time.monotonic() - self._looked >= STORE_PLACE_SECONDS:
+                self.check_place()
+
+    def _put_without_slot(self, alone: Alone) -> None:
+        """The same where the tail is not open, or full, or the record is too long for it."""
+        if self._tail.is_open:
+            self.bring_in()
+        else:
+            self._begin_tail()
+        if self._tail.put(alone):
+            self._waiting.append(alone)
+            return
+        producer, record = alone
         with self.transaction() as connection:
             connection.execute(PUT_PRODUCER, producer)
             connection.execute(insert_record(len(record)), record)
@@ -327,13 +333,9 @@ class SqliteWriting:
             connection.executemany(_INSERT_BESIDE, places)
         connection.executemany(statement, rows)
 
-    def _look(self) -> None:
-        """Look now and then whether everything is where it was."""
+    def _committed(self) -> None:
         if time.monotonic() - self._looked >= STORE_PLACE_SECONDS:
             self.check_place()
-
-    def _committed(self) -> None:
-        self._look()
         if self._log_pages >= self._checkpoint_pages:
             self._checkpoint()
 

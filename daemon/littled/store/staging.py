@@ -41,13 +41,16 @@ Producers = dict[tuple[str, str], Producer]
 Row = tuple[Any, ...]
 
 
+def is_large(record: NewRecord) -> bool:
+    """Whether the columns of a record may stand beside the database."""
+    return len(record.x) + len(record.y) + len(record.users) >= COLUMNS_BESIDE_RECORD_BYTES_MIN
+
+
 def worth_a_file(records: Sequence[NewRecord]) -> bool:
     """Whether the columns of large records stand beside the database when these are committed."""
-    large = 0
-    for record in records:
-        size = len(record.x) + len(record.y) + len(record.users)
-        if size >= COLUMNS_BESIDE_RECORD_BYTES_MIN:
-            large += size
+    large = sum(
+        len(record.x) + len(record.y) + len(record.users) for record in records if is_large(record)
+    )
     return large >= COLUMNS_BESIDE_COMMIT_BYTES_MIN
 
 

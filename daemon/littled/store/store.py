@@ -84,6 +84,7 @@ from littled.store.staging import (
     Producers,
     Row,
     continued,
+    is_large,
     record_row,
     worth_a_file,
 )
@@ -517,9 +518,9 @@ class Store:
         """
         with self._lock:
             self._usable(writing=True)
-            beside = worth_a_file(records)
-            if len(records) == 1 and not beside and records[0].place is None:
+            if len(records) == 1 and records[0].place is None and not is_large(records[0]):
                 return [self._append_lone(records[0])]
+            beside = worth_a_file(records)
             batch = Batch(
                 self._facts,
                 self._marks,
@@ -547,18 +548,22 @@ class Store:
         """
         assert self._writing is not None
         stream, name, mark = new.stream, new.producer, self._marks[new.stream]
-        found = self._own_producer(stream, name)
+        found = self._producers.get((stream, name)) or self._own_producer(stream, name)
         producer, following = found or (self._producers_known + 1, self._firsts[stream])
         at = mark.journal.number + 1, mark.position, following, mark.journal.head
         facts = self._facts.streams[stream]
         record = continued(facts, at, new)
         following += record.count
         producers = {(stream, name): (producer, following)}
-        self._reserve(producers)
+        if not self._reserves.covers(stream, name, following):
+            self._reserve(producers)
         key = record_key(facts.identity, record.number)
         row = record_row(key, producer, record, self._facts)
-        with _EndingUse(self):
+        try:
             self._writing.put_alone((producer, facts.identity, name, following), row)
+        except BaseException as error:
+            self._end_use(error)
+            raise
         end = Point(record.number, record.chain_head)
         # The mark may be another one by now, with other numbers of producers.
         marks = {stream: self._marks[stream].with_journal(end, mark.position + record.count)}
@@ -567,10 +572,10 @@ class Store:
 
     def _stored(self, marks: Mapping[str, StreamMark], producers: Producers) -> None:
         """Take note of how far streams and producers have come."""
-        if self._packing is not None:
-            self._packing.note(marks)
         self._marks.update(marks)
         self._remember(producers)
+        if self._packing is not None:
+            self._packing.note(marks)
 
     def _put(self, batch: Batch, reached: Sequence[Row]) -> None:
         """Store any number of records, some of whose columns stand beside the database.
@@ -825,9 +830,11 @@ class Store:
         with _EndingUse(self), self._writing.transaction() as connection:
             yield connection
 
-    def fail(self, failure: StoreError) -> None:
+    def _end_use(self, error: BaseException) -> None:
         """Take no more calls after this, if nothing else has failed before."""
-        self._failure = self._failure or failure
+        if not isinstance(error, StoreError):
+            error = StoreFailed("a commit was interrupted")
+        self._failure = self._failure or error
 
     def _mark(self) -> HighWaterMark:
         releases = dict(self._releases)
@@ -891,7 +898,11 @@ class Store:
 
     def _remember(self, producers: Producers) -> None:
         """Keep the producers that were active last."""
+        last = next(reversed(self._producers), None)
         for name, known in producers.items():
+            if name == last:
+                self._producers[name] = known
+                continue
             self._producers_known = max(self._producers_known, known[0])
             self._producers.pop(name, None)
             self._producers[name] = known
@@ -913,10 +924,8 @@ class _EndingUse:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, StoreError):
-            self._store.fail(error)
-        elif error is not None:
-            self._store.fail(StoreFailed("a commit was interrupted"))
+        if error is not None:
+            self._store._end_use(error)
 
 
 def refuse_used(facts: Facts, stream: str) -> None:

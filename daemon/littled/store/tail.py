@@ -25,7 +25,7 @@ from typing import Any, Final
 import msgpack
 
 from littled.limits import TAIL_SLOT_BYTES, TAIL_SLOTS
-from littled.store.columns import DISK, DISKS, failing
+from littled.store.columns import DISK, DISKS, failing, failure
 from littled.store.errors import StoreDamaged
 from littled.store.files import Identity, identity, refuse_readable
 
@@ -56,16 +56,12 @@ class Tail:
         self._identity: Identity | None = None
         self._token = b""
         self._next = 0
+        self._pack = msgpack.Packer().pack
 
     @property
     def is_open(self) -> bool:
         """Whether records may be added."""
         return self._descriptor is not None
-
-    @property
-    def is_full(self) -> bool:
-        """Whether every slot is taken."""
-        return self._next == TAIL_SLOTS
 
     @property
     def opened(self) -> tuple[Path, Identity | None] | None:
@@ -130,25 +126,30 @@ class Tail:
         self._token, self._next = token, 0
 
     def put(self, alone: Alone) -> bool:
-        """Add a record, durable on return; False, and nothing is done, where it is too long.
+        """Add a record, durable on return; False, and nothing is done, where no slot is for it.
 
-        There is a slot left, and the tail is open. Raises StoreFailed.
+        So it is before `open`, and with a record that is too long. Raises StoreFailed.
         """
-        data = msgpack.packb(alone)
-        if _START + len(data) > TAIL_SLOT_BYTES:
+        data = self._pack(alone)
+        if (
+            self._descriptor is None
+            or self._next == TAIL_SLOTS
+            or _START + len(data) > TAIL_SLOT_BYTES
+        ):
             return False
-        assert self._descriptor is not None, "the tail is not open"
         head = self._token + _HEAD.pack(self._next, len(data))
         digest = _HASH.copy()
         digest.update(head + data)
-        parts = (head + digest.digest() + data,)
+        slot = head + digest.digest() + data
         start = self._next * TAIL_SLOT_BYTES
-        with failing():
-            while (written := self._disk.write(self._descriptor, self.path, parts, start)) < len(
-                parts[0]
-            ):
-                parts, start = (parts[0][written:],), start + written
+        try:
+            written = self._disk.write(self._descriptor, self.path, (slot,), start)
+            while written < len(slot):
+                rest = (slot[written:],)
+                written += self._disk.write(self._descriptor, self.path, rest, start + written)
             self._disk.sync(self._descriptor, self.path)
+        except OSError as error:
+            raise failure(error) from error
         self._next += 1
         return True
 
