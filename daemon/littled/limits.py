@@ -332,7 +332,7 @@ STORE_BUSY_SECONDS = 5.0
 # Records that came alone and wait in the tail to go into the database together: more of them would
 # hold up the one that brings them in for longer, by a millisecond for so many. Each has a page of
 # the system's by itself; a longer one goes into the database at once.
-TAIL_SLOTS = 256
+TAIL_SLOTS = 512
 TAIL_SLOT_BYTES = 4096
 # How often what waits there is brought in, full or not, so that other processes see it.
 TAIL_SECONDS = 1.0
