@@ -19,7 +19,14 @@ from littled.budget.charges import AnswerWindows, ChargesUnknown, unknown_parame
 from littled.classes.registry import CLASSES
 from littled.store.columns import ColumnReader, Columns
 from littled.store.errors import StoreDamaged, StoreRefused
-from littled.store.growth import Closing, has_growth, make_tables, put_streams, read_growth
+from littled.store.growth import (
+    Closing,
+    Growth,
+    has_growth,
+    make_tables,
+    put_streams,
+    read_growth,
+)
 from littled.store.moves import Move
 from littled.store.records import genesis
 
@@ -514,20 +521,7 @@ def read_facts(readers: Readers, *, moving: bool = False) -> Facts:
         meta: dict[Any, Any] = dict(connection.execute("SELECT name, value FROM meta").fetchall())
         rows = connection.execute(_STREAMS).fetchall()
     try:
-        facts = Facts(
-            instance=meta["instance"].decode(),
-            salt=meta["salt"],
-            fingerprint=meta["fingerprint"],
-            configuration=meta["configuration"],
-            streams={
-                name: StreamFacts(
-                    *(identity, plan, start, is_of_users(plan)),
-                    *(growth.configurations.get(identity), growth.closings.get(identity)),
-                )
-                for name, identity, plan, start in rows
-            },
-            lost=growth.lost,
-        )
+        facts = _facts_of(meta, rows, growth)
         number = format_number(
             packed=packed,
             of_users=facts.of_users,
@@ -560,6 +554,27 @@ def read_facts(readers: Readers, *, moving: bool = False) -> Facts:
             "backup, or make a new store for a new configuration"
         )
     return facts
+
+
+def _facts_of(meta: Mapping[Any, Any], rows: Iterable[Row], growth: Growth) -> Facts:
+    """Facts of what the tables `meta` and `streams` and those of streams that came later say.
+
+    KeyError, TypeError, ValueError or AttributeError where they are damaged.
+    """
+    return Facts(
+        instance=meta["instance"].decode(),
+        salt=meta["salt"],
+        fingerprint=meta["fingerprint"],
+        configuration=meta["configuration"],
+        streams={
+            name: StreamFacts(
+                *(identity, plan, start, is_of_users(plan)),
+                *(growth.configurations.get(identity), growth.closings.get(identity)),
+            )
+            for name, identity, plan, start in rows
+        },
+        lost=growth.lost,
+    )
 
 
 def _nobodys(name: str, number: int, move: Move) -> str:
