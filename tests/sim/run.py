@@ -33,7 +33,7 @@ import apsw
 
 from littled.cli.replaying import compare_stream
 from littled.service.daemon import serve
-from littled.store import columns, staging
+from littled.store import columns, staging, tail
 from littled.store.errors import StoreError
 from littled.store.files import FolderLock
 from littled.store.store import Store
@@ -406,7 +406,7 @@ def run_seed(seed: int) -> Machine:
     with tempfile.TemporaryDirectory(prefix="sim", dir=quick_folder()) as name:
         machine = Machine(seed, Path(name), random.Random(seed))
         try:
-            small_columns()
+            small_files()
             path, done = new_store(machine), False
             for life in range(LIVES_MAX):
                 path, done = one_life(
@@ -452,13 +452,15 @@ def leave_out_of_collections() -> None:
     gc.freeze()
 
 
-def small_columns() -> None:
-    """Let columns of a few examples stand beside the database, in files of a few records."""
+def small_files() -> None:
+    """Let columns of a few examples stand beside the database, and a few records ahead of it."""
     staged: Any = staging  # both modules have these from others
     staged.COLUMNS_BESIDE_RECORD_BYTES_MIN = 16
     staged.COLUMNS_BESIDE_COMMIT_BYTES_MIN = 24
     files: Any = columns
     files.COLUMN_FILE_BYTES = 100
+    ahead: Any = tail
+    ahead.TAIL_SLOTS = 5
 
 
 def forget_syncs() -> None:
