@@ -11,7 +11,8 @@ good rules are; "scorecards" of 84a95e3; "boosted" of 9e2c4c6, with scorecards f
 sequences; "grown" of the first to which streams can be added; "places" of 10fe5c0, with places of
 producers' sources; "exact" of 18ed2ea, the first that books scorecards as Gaussian differential
 privacy; "tallies" and "memories" of c2eb29e, the last whose closures never start over; "warmups"
-and "together" of 13b946e, the first with warm-ups; all others are of 17e11b0.
+and "together" of 13b946e, the first with warm-ups; "ahead" of 44ac363, the first with records that
+stand ahead of the database, and with flags of categories; all others are of 17e11b0.
 """
 
 import json
@@ -191,11 +192,16 @@ CONFIGURATIONS = {
     "warmups": stream("chain", "thresholds:256", FITS, epsilon=4, horizon=700)
     + stream("pool", "stumps:3:16", FITS, epsilon=8, horizon=700)
     + stream("slow", "stumps:3:16", FITS, epsilon=0.05),
+    # killed before what came alone was in the database; a category of sixteen values
+    "ahead": stream("late", "thresholds:64")
+    + stream("members", "thresholds:64", unit=USERS, epsilon=8, horizon=20_000)
+    + stream("cold", "scorecard:16x16x16c", epsilon=2, horizon=1_000),
     # closures of teachers and of users, whose target changes
     "together": stream("planes", "affine:4:2", TEACHERS)
     + stream("members_of_planes", "affine:4:2", FITS, unit=USERS),
 }
 """By name of a store: what it was made with."""
+KILLED = ("killed", "ahead")
 # A daemon that starts learns what the one before was stopped at, before it is ready.
 LEARNED = ("warmups", "together")
 # What is added to "grown", where another stream is closed: the first that protects users.
@@ -307,8 +313,12 @@ def feed(
     *,
     wait: bool = True,
     lengths: tuple[int, ...] = FRAMES,
+    alone: bool = False,
 ) -> None:
-    """Send so many examples more to each stream, in frames of several lengths."""
+    """Send so many examples more to each stream, in frames of several lengths.
+
+    alone: each frame after the acknowledgement of the one before.
+    """
     for name in plans(store):
         if name in closed(store):
             continue
@@ -324,6 +334,8 @@ def feed(
                     more["resume"] = place_of(name, first + size)
                 feeder.send(x, y, **more)
                 frames += 1
+                if alone:
+                    feeder.flush()
             feeder.flush()
     deadline = time.monotonic() + LEARN_SECONDS_MAX
     while wait and not learned(client) and time.monotonic() < deadline:
@@ -417,13 +429,15 @@ def make(name: str, folder: Path) -> None:
     (folder / "littled.toml").write_text(CONFIGURATIONS[name])
     store = folder / "store"
     littled("init", "store", "--config", "littled.toml", folder=folder)
-    with served(store, kill=name == "killed") as client:
+    with served(store, kill=name in KILLED) as client:
         feed(client, store, EXAMPLES_OF_WINDOWS if name == "answers" else EXAMPLES)
         if name == "columns":
             feed(client, store, sum(FRAMES_OF_COLUMNS), lengths=FRAMES_OF_COLUMNS)
         ask(client, store)
         if name == "killed":
             feed(client, store, 200, wait=False)
+        if name == "ahead":
+            feed(client, store, 20, wait=False, lengths=(1,), alone=True)
     if name in LEARNED:
         with served(store):
             pass

@@ -26,6 +26,7 @@ TEST = "test_an_old_store_goes_on"
 # The commit whose program made a store; of all others the first.
 FIRST = "17e11b0"
 WRITTEN_BY = {
+    "ahead": "44ac363",
     "columns": "da941a9",
     "grown": "fbf3554",
     "places": "10fe5c0",
@@ -42,6 +43,7 @@ WRITTEN_BY = {
     "together": "13b946e",
 }
 HOLDS = {
+    "ahead": "records that stand ahead of the database, as a killed daemon left them",
     "answers": "learners that answer questions, by every method",
     "boosted": "scorecards from windows",
     "classes": "a learner of each of ten classes",
