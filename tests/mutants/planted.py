@@ -1627,15 +1627,15 @@ RESTORES = (
     Mutant(
         "a commit that leaves what stands ahead of it in the tail",
         "store/sqlite.py",
-        "                token = self._put_waiting()",
-        "                token = None",
+        "                    token = self._put_waiting()",
+        "                    token = None",
         (f"{STORE}/test_tail.py::test_every_other_commit_brings_it_in",),
     ),
     Mutant(
         "a tail that goes on under a token that the database has forgotten",
         "store/sqlite.py",
-        "                    self._tail.begin(token)\n                    self._waiting = []",
-        "                    self._waiting = []",
+        "                self._tail.begin(token)\n                self._waiting = []",
+        "                self._waiting = []",
         (f"{STORE}/test_tail.py", f"{STORE}/test_crashes.py"),
     ),
     Mutant(

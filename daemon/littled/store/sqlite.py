@@ -225,15 +225,18 @@ class SqliteWriting:
             if self._failed:
                 raise StoreFailed("an earlier commit failed")
             self._failed = self._inside = True
-            with translated():
-                self._connection.execute("BEGIN IMMEDIATE")
-                token = self._put_waiting()
-                yield self._connection
-                self._connection.execute("COMMIT")
+            try:
+                with translated():
+                    self._connection.execute("BEGIN IMMEDIATE")
+                    token = self._put_waiting()
+                    yield self._connection
+                    self._connection.execute("COMMIT")
+            finally:
                 self._inside = False
-                if token is not None:
-                    self._tail.begin(token)
-                    self._waiting = []
+            if token is not None:
+                self._tail.begin(token)
+                self._waiting = []
+            with translated():
                 self._committed()
             self._failed = False
 
