@@ -146,6 +146,8 @@ LIGHT_COMMIT_EXAMPLES_MAX = 16
 PRODUCER_LOOKUPS_MAX = 2
 # Channels of one connection that are being opened; its other messages wait meanwhile.
 OPENING_MAX = 16
+# How long the event loop waits for the writer to come to rest, before it hands a commit over to it.
+WRITER_REST_SECONDS = 0.0002
 # A commit that took longer keeps the next one off the event loop: other peers would notice.
 QUICK_COMMIT_SECONDS = 0.002
 # Accepted but not yet committed bytes of one stream, above which its feeders are not read from.

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
+from littled.limits import WRITER_REST_SECONDS
+
 Result = TypeVar("Result")
 
 
@@ -49,9 +51,10 @@ class Writer:
     def run_here(self, job: Callable[[], None]) -> bool:
         """Run `job` on the calling thread, if the writer has nothing to do; return whether it ran.
 
-        A failure counts as any other job's, and is not raised.
+        Who was just told that a job is done may come before the writer is at rest, which takes some
+        microseconds; it is waited for. A failure counts as any other job's, and is not raised.
         """
-        if not self._turn.acquire(blocking=False):
+        if not self._turn.acquire(timeout=WRITER_REST_SECONDS):
             return False
         try:
             if self._broken or self._closed or not self._jobs.empty():
