@@ -339,7 +339,7 @@ TAIL_SLOT_BYTES = 4096
 # How often what waits there is brought in, full or not, so that other processes see it.
 TAIL_SECONDS = 1.0
 # How long whoever is about to serve a store waits for one that only brings in what waits there.
-STORE_LOCK_SECONDS = 0.25
+STORE_LOCK_SECONDS = 1.0
 # Time after which a commit looks again whether the SQLite file is still where it was opened. What
 # was acknowledged since would be lost with it; a look takes some microseconds.
 STORE_PLACE_SECONDS = 1.0
