@@ -67,7 +67,8 @@ def measured(plan: Plan, disk: Path, memory: Path, missing: list[str]) -> Iterat
 
 
 def _new(folder: Path) -> Path:
-    return Path(tempfile.mkdtemp(dir=folder))
+    # With a short name, as sockets are in it.
+    return Path(tempfile.mkdtemp(prefix="", dir=folder))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -77,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if find_spec("msgspec") is None:
         missing.append("the package msgspec is not installed, so that the bare server is slower")
     samples: list[Sample] = []
-    with tempfile.TemporaryDirectory(dir=asked.disk) as folder:
+    with tempfile.TemporaryDirectory(prefix="", dir=asked.disk) as folder:
         for sample in measured(plan_of(asked), Path(folder), asked.memory, missing):
             samples.append(sample)
             if not asked.quiet:

@@ -2034,9 +2034,16 @@ COLUMNS = (
     Mutant(
         "a file of columns that may be moved while it is written",
         "store/sqlite.py",
-        "if self.columns.opened is not None:",
-        "if False:",
+        "for found in (self.columns.opened, self._tail.opened) if found is not None",
+        "for found in (self._tail.opened,) if found is not None",
         (f"{STORE}/test_places.py",),
+    ),
+    Mutant(
+        "a tail that may be moved while it is written",
+        "store/sqlite.py",
+        "for found in (self.columns.opened, self._tail.opened) if found is not None",
+        "for found in (self.columns.opened,) if found is not None",
+        (f"{STORE}/test_tail.py::test_a_tail_that_was_moved_is_noticed",),
     ),
 )
 

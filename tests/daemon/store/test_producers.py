@@ -184,6 +184,7 @@ def test_a_daemon_does_not_serve_producers_that_begin_anew(tmp_path: Path) -> No
         peer.open("flights", "me")
         peer.feed(0, bytes(1000), bytes(1000))
         peer.acknowledged(1000)
+        Store.open(path, read_only=True).close()  # as what came alone is in the database then
         daemon.kill()
     change(path / "store.sqlite", "UPDATE producers SET next_sequence = 0")
     refused = Serving.start(path, ready=False)

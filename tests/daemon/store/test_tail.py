@@ -385,6 +385,15 @@ def test_a_fault_at_the_tail_ends_everything(path: Path, what: str) -> None:
     assert verify(path).findings == ()
 
 
+def test_a_tail_that_was_moved_is_noticed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("littled.store.sqlite.STORE_PLACE_SECONDS", 0.0)
+    with Store.open(path) as store:
+        feed(store, [1])
+        (path / TAIL_NAME).rename(path / "elsewhere")
+        with pytest.raises(StoreFailed, match="tail was moved, replaced or removed while it was"):
+            feed(store, [1])
+
+
 def test_readers_on_other_threads_bring_it_in_meanwhile(path: Path) -> None:
     wrong: list[object] = []
     stop = threading.Event()
