@@ -49,6 +49,7 @@ def test_a_learner_without_noise_to_speak_of_wins_much_back(small: Stream) -> No
     assert error < 0.8 * small.never
 
 
+@pytest.mark.long
 def test_the_command_prints_a_table_and_renews_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -133,6 +133,7 @@ def test_one_example_in_so_many_is_a_mistake_wherever_batches_end() -> None:
     np.testing.assert_array_equal(np.concatenate(parts), whole.x)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("plan", "policy", "least", "most"),
     [
@@ -207,6 +208,7 @@ def learner(name: str) -> OnlineLearner:
     return plan.learner("bench")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["thresholds:256", "prefixes:128", "sparse_sets:64:4"])
 def test_a_run_repeats_with_its_seed(name: str) -> None:
     policy = Policy(Style(pace=3, spread=True))

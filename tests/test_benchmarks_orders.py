@@ -132,6 +132,7 @@ def test_near_misses_of_a_block_end_where_users_are_protected() -> None:
     assert run.timeline[-1] == run.timeline[len(run.timeline) // 2]
 
 
+@pytest.mark.long
 def test_what_is_expected_is_within_a_factor_of_2_of_the_worst_order_on_the_page() -> None:
     """As docs/mistakes.md has it for every class of the benchmark; and it is what is planned."""
     rows = {
@@ -150,6 +151,7 @@ def test_what_is_expected_is_within_a_factor_of_2_of_the_worst_order_on_the_page
         assert round(chosen.expected_mistakes or 0) == rows[name][0]
 
 
+@pytest.mark.long
 def test_further_kinds_have_a_table_of_their_own(tmp_path: Path) -> None:
     options = "--classes thresholds:256 --kinds uniform --streams sorted jump --seeds 1"
     more = "--horizon 4000 --jobs 1 --no-baselines --output"

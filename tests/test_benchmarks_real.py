@@ -103,6 +103,7 @@ def test_the_best_stump_is_found_by_trying_all(wages: RealStream) -> None:
     assert best.mean() == pytest.approx(min(errors))
 
 
+@pytest.mark.long
 def test_periodic_draws_are_as_likely_as_the_mechanism_says(wages: RealStream) -> None:
     half = RealStream("half", wages.schema, wages.x, wages.rows[:2], wages.features, wages.y[:2])
     rules = stumps_of(half.rows, max(half.sizes))

@@ -40,6 +40,7 @@ def test_a_tenth_of_the_strings_is_forged_and_has_the_label_0() -> None:
     assert not y[~honest].any()
 
 
+@pytest.mark.long
 def test_large_windows_succeed_and_small_ones_do_not_as_on_real_strings() -> None:
     rank = Fraction(3, 4)
     assert parameters(16, "stable", 60, rank) is None

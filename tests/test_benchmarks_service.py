@@ -125,6 +125,7 @@ def test_a_server_that_refuses_or_leaves_is_noticed() -> None:
         pumping.pump([flow])
 
 
+@pytest.mark.long
 def test_curves_can_be_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     samples = [

@@ -167,6 +167,7 @@ def a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_tests_share_a_process_and_are_told_apart(a_project: Path) -> None:
     names = runner.test_names()
     assert names == [
@@ -197,6 +198,7 @@ def test_the_long_audit_is_a_campaign_of_its_own() -> None:
     assert runner.names_of(runner.TESTS, names) == others
 
 
+@pytest.mark.long
 def test_audits_that_were_done_are_not_run_again(
     a_project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,6 +106,7 @@ async def test_cancelled_sending_keeps_the_order(daemon: SmallDaemon, address: s
     assert daemon.examples("flights") == (x, y)
 
 
+@pytest.mark.long
 async def test_a_slow_program_does_not_pile_up_releases(daemon: SmallDaemon, address: str) -> None:
     count = 20_000
     daemon.releases["flights/late"] = [small_release("flights/late", v + 1) for v in range(count)]

@@ -69,6 +69,7 @@ def test_a_price_is_told_as_it_is_booked(littled: Littled) -> None:
     assert "100 from each window, at rho 0.00023" in concentrated
 
 
+@pytest.mark.long
 def test_every_method_has_a_row_with_a_number_or_a_reason(littled: Littled) -> None:
     arguments = [*PLAN, "prefixes:32", "--window", "100000", "--noise-rate", "0.1"]
     rows = littled(*arguments, "--json").json["methods"]

@@ -80,6 +80,7 @@ def test_streams_are_added_fed_and_closed(littled: Littled, folder: Path) -> Non
     assert ledger.status == 0, ledger.err
 
 
+@pytest.mark.long
 def test_the_file_of_the_store_may_grow(littled: Littled, folder: Path) -> None:
     """With the streams that the store has in it as they are, or not at all."""
     store = folder / "store"

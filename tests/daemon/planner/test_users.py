@@ -198,6 +198,7 @@ def test_rules_that_are_weighed_anew_see_mistakes_and_a_background(name: str, us
     assert parameters_of(scheduled).schedule_first is not None
 
 
+@pytest.mark.long
 def test_a_learner_that_takes_few_users_is_planned_where_there_are_few() -> None:
     """Where nothing is said, each is reckoned to give 50 examples."""
 

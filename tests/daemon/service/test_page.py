@@ -217,6 +217,7 @@ def test_anybody_can_read_it(
         expect(page.locator("nav li button").first).to_have_attribute("aria-current", "true")
 
 
+@pytest.mark.long
 def test_it_comes_back_with_the_daemon(browser: Browser, tmp_path: Path) -> None:
     make_store(tmp_path, TABLES)
     port = str(free_port())

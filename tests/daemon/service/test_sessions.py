@@ -424,6 +424,7 @@ def test_long_frames_get_through_beside_many_that_are_never_finished(store: Path
 # --- Crowds ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_slow_subscribers_are_dropped_and_delay_nobody(store: Path) -> None:
     with (
         serving(store, engine="chatty", limits=SHORT) as daemon,

@@ -267,6 +267,7 @@ def test_whichever_process_dies_the_other_ends_and_nothing_is_lost(store: Path) 
     assert len(replayed(store).releases) >= 10
 
 
+@pytest.mark.long
 def test_the_process_starts_where_memory_may_not_become_executable(tmp_path: Path) -> None:
     program = f"""
 import ctypes, os

@@ -133,6 +133,7 @@ def test_fewer_teachers_are_advised_where_their_lists_are_too_much() -> None:
         plan_stream(asked("sparse_sets:128:1024", 10**9, 1, teachers=2000))
 
 
+@pytest.mark.long
 def test_a_way_that_was_not_chosen_says_why_it_could_not_be() -> None:
     request = asked(wide_table(), 10**6, 2, **{**paper(teachers=100), "selection": "auto"})
     rows = {each.way: each for each in compare_ways(request)}
@@ -140,6 +141,7 @@ def test_a_way_that_was_not_chosen_says_why_it_could_not_be() -> None:
     assert "can be longer than a frame" in rows["paper"].remark
 
 
+@pytest.mark.long
 def test_learners_that_fit_alone_may_be_too_much_together(monkeypatch: pytest.MonkeyPatch) -> None:
     learners = tuple(
         OnlineRequest(name, class_from_name("thresholds:256")) for name in ("early", "late")
@@ -177,6 +179,7 @@ WATCHED = ["points:64", "sparse_sets:64:4"]
 TESTED = ["affine:64:8", "conjunctions:128"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*USUAL, "stumps:16:64"])
 def test_usual_plans_are_far_from_every_limit(name: str) -> None:
     (plan,) = plan_stream(asked(name, 10**6, 1)).of(OnlinePlan)

@@ -245,6 +245,7 @@ def test_fresh_selections_are_paid_for_once(name: str, way: Any) -> None:
     assert len(paid) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["thresholds", "sets"])
 def test_fresh_learners_make_few_mistakes_on_hard_streams(kind: str) -> None:
     name = "thresholds:256" if kind == "thresholds" else "sparse_sets:32:4"

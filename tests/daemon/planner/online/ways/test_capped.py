@@ -139,6 +139,7 @@ def mistakes(horizon: int, labels: Any, seed: int) -> tuple[float, Any]:
     return run(plan, [(x, labels(x))], seed=seed).mistakes, plan
 
 
+@pytest.mark.long
 def test_as_many_mistakes_are_made_as_are_expected_where_a_rule_fits() -> None:
     horizon = 20_000
     made = [mistakes(horizon, lambda x: (x >= 20).astype(np.uint8), seed)[0] for seed in range(12)]
