@@ -73,7 +73,8 @@ class Tail:
 
         Raises StoreDamaged; StoreRefused where others can reach the file; StoreFailed.
         """
-        slots = [*_slots(self._bytes(TAIL_SLOTS * TAIL_SLOT_BYTES))]
+        # However many there are: another version may have had more of them.
+        slots = [*_slots(self._bytes())]
         if slots and slots[0] is not None and slots[0][0] != token:
             return []  # written over since: the database is an older one, or has all there was
         found = [slot[1] if slot is not None and slot[0] == token else None for slot in slots]
@@ -88,8 +89,8 @@ class Tail:
             slot is not None and slot[0] == token for slot in _slots(self._bytes(TAIL_SLOT_BYTES))
         )
 
-    def _bytes(self, size: int) -> bytes:
-        """So many bytes from its beginning, or as many as there are."""
+    def _bytes(self, size: int | None = None) -> bytes:
+        """So many bytes from its beginning, or all that there are."""
         with failing():
             try:
                 refuse_readable(self.path)
@@ -97,6 +98,7 @@ class Tail:
             except FileNotFoundError:
                 return b""
             try:
+                size = os.fstat(descriptor).st_size if size is None else size
                 return self._disk.read(descriptor, self.path, size, 0)
             finally:
                 os.close(descriptor)

@@ -101,6 +101,14 @@ def test_what_was_put_is_read(tail: Tail, tmp_path: Path) -> None:
     assert tail.path.stat().st_size == TAIL_SLOTS * TAIL_SLOT_BYTES
 
 
+def test_a_tail_with_more_slots_is_read_whole(tail: Tail, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another version may have made it."""
+    for number in range(5):
+        tail.put(alone(number))
+    monkeypatch.setattr("littled.store.tail.TAIL_SLOTS", 2)
+    assert tail.read(TOKEN) == [alone(number) for number in range(5)]
+
+
 def test_no_file_holds_nothing(tmp_path: Path) -> None:
     assert Tail(tmp_path, None).read(TOKEN) == []
 
