@@ -18,7 +18,8 @@ import littled.store.packing
 import littled.store.store
 from littled.budget.events import PrepaidSelection
 from littled.budget.ledger import without_answers
-from littled.store.columns import ColumnWriter, Disk
+from littled.store.columns import ColumnWriter
+from littled.store.disks import Disk
 from littled.store.packing import Packing
 from littled.store.register import FileRegister
 from littled.store.sqlite import DATABASE_NAME, SqliteDatabase, SqliteWriting

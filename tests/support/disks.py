@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 from typing_extensions import Buffer
 
-from littled.store.columns import DISKS, Disk
+from littled.store.disks import DISKS, Disk
 
 SECTOR_BYTES = 512
 # A power cut may leave some of the system's pages of one long write and not others.

@@ -104,6 +104,15 @@ def change(database: Path, statement: str, values: tuple[Any, ...] = ()) -> None
     connection.close()
 
 
+def rows(path: Path, statement: str) -> list[tuple[Any, ...]]:
+    """What a statement finds in the database of a store, beside whoever has it open."""
+    connection = apsw.Connection(str(path / "store.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return [*connection.execute(statement)]
+    finally:
+        connection.close()
+
+
 def column(seed: object, size: int) -> bytes:
     """Bytes that depend on nothing but `seed`."""
     return hashlib.shake_128(repr(seed).encode()).digest(size)

@@ -25,7 +25,7 @@ from typing import Any, Final
 import msgpack
 
 from littled.limits import TAIL_SLOT_BYTES, TAIL_SLOTS
-from littled.store.columns import DISK, DISKS, failing, failure
+from littled.store.disks import DISK, DISKS, failing, failure
 from littled.store.errors import StoreDamaged
 from littled.store.files import Identity, identity, refuse_readable
 

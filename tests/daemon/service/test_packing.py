@@ -6,7 +6,6 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-import apsw
 import pytest
 
 from littled.service.packing import Packer
@@ -14,6 +13,7 @@ from littled.service.writer import Writer
 from littled.store.verify import verify
 from littled_protocol.messages import Ack
 from support.serving import Peer, make_store, serving
+from support.stores import rows
 
 EXAMPLES = 350
 SMALL = {
@@ -70,14 +70,10 @@ async def test_a_backlog_is_packed_without_rest() -> None:
 
 
 def segments(path: Path) -> int:
-    connection = apsw.Connection(str(path / "store.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        rows = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'segments'")
-        if rows.fetchall() == [(0,)]:
-            return 0
-        count: object = connection.execute("SELECT count(*) FROM segments").fetchall()[0][0]
-    finally:
-        connection.close()
+    """How many there are; none before a store's first, which makes the table."""
+    if rows(path, "SELECT count(*) FROM sqlite_schema WHERE name = 'segments'") == [(0,)]:
+        return 0
+    ((count,),) = rows(path, "SELECT count(*) FROM segments")
     assert isinstance(count, int)
     return count
 

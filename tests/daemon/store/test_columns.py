@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 import littled.store.store
-from littled.store.columns import ColumnReader, ColumnWriter, Disk, Span
+from littled.store.columns import ColumnReader, ColumnWriter, Span
 from littled.store.database import FORMATS_BESIDE, FORMATS_TAIL
+from littled.store.disks import Disk
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.files import create_private
 from littled.store.records import record_head, record_head_beside
@@ -30,6 +30,7 @@ from support.stores import (
     make_store,
     new_record,
     plan_values,
+    rows,
 )
 
 # Enough for columns of 9 bytes each to stand beside the database, and too few.
@@ -46,13 +47,6 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return make_store(tmp_path / "store")
-
-
-def rows(path: Path, statement: str) -> list[tuple[Any, ...]]:
-    connection = apsw.Connection(str(path / "store.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
-    found: list[tuple[Any, ...]] = connection.execute(statement).fetchall()
-    connection.close()
-    return found
 
 
 def format_of(path: Path) -> int:

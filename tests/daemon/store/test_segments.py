@@ -25,7 +25,17 @@ from littled.store.sqlite import SqliteReaders
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.segments import pack_all, small_segments
-from support.stores import STREAM, change, column, contents, feed, fill, make_store, plan_values
+from support.stores import (
+    STREAM,
+    change,
+    column,
+    contents,
+    feed,
+    fill,
+    make_store,
+    plan_values,
+    rows,
+)
 
 pytestmark = pytest.mark.usefixtures("any_database")
 
@@ -207,9 +217,7 @@ def everything(path: Path) -> Any:
 
 
 def rows_of(path: Path, table: str) -> int:
-    connection = apsw.Connection(str(path / "store.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
-    count: Any = connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]  # noqa: S608
-    connection.close()
+    ((count,),) = rows(path, f"SELECT count(*) FROM {table}")  # noqa: S608
     assert isinstance(count, int)
     return count
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import apsw
 import pytest
 
 from littled.store.errors import StoreDamaged, StoreRefused
@@ -23,6 +22,7 @@ from support.stores import (
     new_record,
     plan_values,
     release,
+    rows,
 )
 
 pytestmark = pytest.mark.usefixtures("any_database")
@@ -46,11 +46,8 @@ def path(tmp_path: Path) -> Path:
 
 def schema(path: Path) -> tuple[int, list[str]]:
     """The format of a store's database and the columns of its records."""
-    connection = apsw.Connection(str(path / "store.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
-    columns = [row[1] for row in connection.execute("PRAGMA table_info(records)")]
-    found = connection.pragma("user_version"), columns
-    connection.close()
-    return found
+    ((version,),) = rows(path, "PRAGMA user_version")
+    return version, [row[1] for row in rows(path, "PRAGMA table_info(records)")]
 
 
 def test_records_keep_users_and_their_chain(path: Path) -> None:

@@ -32,6 +32,7 @@ from support.stores import (
     paid,
     plan_values,
     release,
+    rows,
 )
 
 TOKEN = bytes(range(TOKEN_BYTES))
@@ -59,15 +60,6 @@ def tail(tmp_path: Path) -> Iterator[Tail]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return make_store(tmp_path / "store")
-
-
-def rows(path: Path, statement: str) -> list[tuple[object, ...]]:
-    """What a statement finds in the database, beside whoever has it open."""
-    connection = apsw.Connection(str(path / "store.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        return [*connection.execute(statement)]
-    finally:
-        connection.close()
 
 
 def in_database(path: Path) -> int:
