@@ -50,22 +50,22 @@ BENCHMARKS := addresses batch engine evasion feeding groups journal learning mar
 
 # Tests start many processes: what these import is compiled once, even where the environment says not
 # to keep it. An empty value counts as none.
-coverage rooms other-tests test-long test-cluster floors campaign: export PYTHONDONTWRITEBYTECODE :=
+pure-tests other-tests coverage test-long test-cluster floors campaign: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help venv demo test lint types docs coverage rooms other-tests test-long test-cluster floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
+.PHONY: help venv demo test lint types docs pure-tests other-tests coverage test-long test-cluster floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
-	@echo "make test        lint, types, most tests (lint, types, docs, coverage, rooms, other-tests)"
+	@echo "make test        lint, types, most tests (lint, types, docs, pure-tests, other-tests)"
 	@echo "make test-long   the tests that take seconds each: laws, tutorials, whole programs"
 	@echo "make lint        ruff: rules and format"
 	@echo "make types       mypy, strict"
 	@echo "make docs        the pages as a site, in build/site; ends where a link or a name is wrong"
-	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
-	@echo "make rooms       tests of some other rooms, with a floor on the coverage of each"
+	@echo "make pure-tests  tests of the rooms without I/O that are not long"
 	@echo "make other-tests every other test that is not long"
+	@echo "make coverage    tests that need no process of their own once more, with a floor on the coverage of each room"
 	@echo "make test-cluster  tests that need servers of their own, such as etcd; says which are missing"
-	@echo "make floors      the floors of all rooms, also where tests start processes; takes longer"
+	@echo "make floors      the floors of all rooms, also where tests start processes; takes longest"
 	@echo "make campaign    the long runs, hours; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
 	@echo "make pythons     make test and test-long with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
@@ -93,8 +93,8 @@ demo: venv
 # What runs no tests needs one core, so two such are done side by side. Types take the longest where
 # nothing is cached; beside them are then tests that ask no clock.
 test:
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target types lint docs coverage
-	$(MAKE) --no-print-directory rooms other-tests
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target types lint docs pure-tests
+	$(MAKE) --no-print-directory other-tests
 
 lint: venv
 	$(BIN)/ruff check .
@@ -106,21 +106,24 @@ types: venv
 docs: venv
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+pure-tests: venv
+	$(call limit,$(PURE_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
+	  --numprocesses=$(TEST_PROCESSES) $(QUICK) $(PURE_TESTS)
+
+other-tests: venv
+	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
+	  --numprocesses=$(OTHER_TEST_PROCESSES) $(QUICK) $(addprefix --ignore=,$(PURE_TESTS))
+
+# The same tests take twice as long when they are measured, so `make test` does not measure.
 coverage: venv
 	$(call limit,$(PURE_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
 	  --numprocesses=$(TEST_PROCESSES) $(QUICK) --cov --cov-report=term \
 	  --cov-report=json:.coverage.pure.json --cov-fail-under=$(PURE_COVERAGE_PERCENT_MIN) $(PURE_TESTS)
 	PYTHONPATH=tests $(BIN)/python -m floors pure
-
-rooms: venv
 	$(call limit,$(ROOM_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
 	  --numprocesses=$(TEST_PROCESSES) $(QUICK) --cov --cov-config=tests/floors/rooms.ini \
 	  --cov-report=json $(ROOM_TESTS)
 	PYTHONPATH=tests $(BIN)/python -m floors rooms
-
-other-tests: venv
-	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
-	  --numprocesses=$(OTHER_TEST_PROCESSES) $(QUICK) $(addprefix --ignore=,$(PURE_TESTS) $(ROOM_TESTS))
 
 # Half a minute each on two busy cores; a slower machine needs several times as long.
 test-long: venv
@@ -135,7 +138,7 @@ test-cluster: venv
 
 # Measured, tests take longer, so each has ten times its time; and some that hold the program to times
 # fail. Whether a test passes is for the other targets to say, so here only the floors count.
-floors: coverage rooms
+floors: coverage
 	rm -f .coverage.processes*
 	-$(call limit,$(PROCESS_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
 	  --numprocesses=$(TEST_PROCESSES) --timeout=900 -o faulthandler_timeout=1000 \

@@ -3,9 +3,9 @@
 Every room is in one of three groups, by what its tests do; each group is measured by one run.
 
 - `pure`: rooms without I/O, measured by `make coverage`: statements and branches.
-- `rooms`: rooms that run in the process of the test, measured by `make rooms`: statements.
+- `rooms`: rooms that run in the process of the test, measured by `make coverage`: statements.
 - `processes`: rooms whose tests start daemons and commands, measured by `make floors` in all of
-  these processes: statements. It takes too long for `make test`.
+  these processes: statements. It takes longest.
 
 Tests that come to the same lines thousands of times are marked with `no_cover` and not measured:
 measured they take twice as long, and the floors hold without them. Not so tests that are the first
