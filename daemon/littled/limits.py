@@ -338,8 +338,9 @@ TAIL_SLOTS = 512
 TAIL_SLOT_BYTES = 4096
 # How often what waits there is brought in, full or not, so that other processes see it.
 TAIL_SECONDS = 1.0
-# How long whoever is about to serve a store waits for one that only brings in what waits there.
-STORE_LOCK_SECONDS = 1.0
+# How long whoever is about to serve a store waits for one that only brings in what waits there, and
+# whoever reads it for one that opens it: either may have a long log to write into the file before.
+STORE_LOCK_SECONDS = 10.0
 # Time after which a commit looks again whether the SQLite file is still where it was opened. What
 # was acknowledged since would be lost with it; a look takes some microseconds.
 STORE_PLACE_SECONDS = 1.0

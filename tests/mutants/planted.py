@@ -1627,22 +1627,75 @@ RESTORES = (
     Mutant(
         "a commit that leaves what stands ahead of it in the tail",
         "store/sqlite.py",
-        "                    token = self._put_waiting()",
-        "                    token = None",
+        "token = self._put_waiting() if self._token is not None else None",
+        "token = None",
         (f"{STORE}/test_tail.py::test_every_other_commit_brings_it_in",),
     ),
     Mutant(
         "a tail that goes on under a token that the database has forgotten",
         "store/sqlite.py",
-        "                self._tail.begin(token)\n                self._waiting = []",
-        "                self._waiting = []",
+        "                self._token, self._waiting = token, []\n"
+        "                self._tail.begin(token)",
+        "                self._token, self._waiting = token, []",
         (f"{STORE}/test_tail.py", f"{STORE}/test_crashes.py"),
+    ),
+    Mutant(
+        "a commit that leaves the token as it was where nothing waits",
+        "store/sqlite.py",
+        "token = self._put_waiting() if self._token is not None else None",
+        "token = self._put_waiting() if self._waiting else None",
+        (
+            f"{STORE}/test_tail.py::test_every_commit_draws_a_token_while_there_is_a_tail",
+            f"{STORE}/test_tail.py"
+            "::test_a_tail_put_back_beside_the_database_of_another_moment_is_refused",
+        ),
+    ),
+    Mutant(
+        "a copy without its tail that is served",
+        "store/tail.py",
+        "        if len(slots) < TAIL_SLOTS:",
+        "        if False:",
+        (
+            f"{STORE}/test_tail.py"
+            "::test_a_copy_that_lacks_what_was_acknowledged_goes_on_as_a_restore",
+        ),
+    ),
+    Mutant(
+        "a mark that names a record which is only in the tail",
+        "store/store.py",
+        "            with _EndingUse(self):\n                self._writing.bring_in()\n",
+        "",
+        (f"{STORE}/test_tail.py::test_a_reader_finds_all_that_the_mark_names",),
+    ),
+    Mutant(
+        "a reader that goes on without what was acknowledged",
+        "store/sqlite.py",
+        "                    raise self._not_brought_in(error) from error",
+        "                    return",
+        (
+            f"{STORE}/test_tail.py::test_who_reads_does_not_go_on_without_what_was_acknowledged",
+            f"{STORE}/test_tail.py::test_a_tail_where_nothing_can_be_written_is_told",
+        ),
+    ),
+    Mutant(
+        "a tail that ends where it cannot be read",
+        "store/tail.py",
+        "        while len(data) < size:",
+        "        while not data and size:",
+        (f"{STORE}/test_tail.py::test_a_part_that_cannot_be_read_is_no_end",),
+    ),
+    Mutant(
+        "a daemon that is refused beside a reader that only brings in what a crash has left",
+        "store/sqlite.py",
+        "briefly = isinstance(error, HeldBriefly)",
+        "briefly = False",
+        (f"{STORE}/test_tail.py::test_whoever_serves_waits_for_one_that_only_brings_in",),
     ),
     Mutant(
         "a tail that a crash has left and nobody brings in",
         "store/sqlite.py",
-        "            self._waiting = self._tail.read(token)",
-        "            self._waiting = []",
+        "        self._waiting = self._tail.read(token, incomplete=incomplete)",
+        "        self._waiting = []",
         (f"{STORE}/test_tail.py::test_whoever_comes_next_finds_the_tail",),
     ),
     Mutant(
@@ -2034,15 +2087,15 @@ COLUMNS = (
     Mutant(
         "a file of columns that may be moved while it is written",
         "store/sqlite.py",
-        "for found in (self.columns.opened, self._tail.opened) if found is not None",
-        "for found in (self._tail.opened,) if found is not None",
+        "others = (self.columns.opened, self._tail.opened, self._lock)",
+        "others = (self._tail.opened, self._lock)",
         (f"{STORE}/test_places.py",),
     ),
     Mutant(
         "a tail that may be moved while it is written",
         "store/sqlite.py",
-        "for found in (self.columns.opened, self._tail.opened) if found is not None",
-        "for found in (self.columns.opened,) if found is not None",
+        "others = (self.columns.opened, self._tail.opened, self._lock)",
+        "others = (self.columns.opened, self._lock)",
         (f"{STORE}/test_tail.py::test_a_tail_that_was_moved_is_noticed",),
     ),
 )

@@ -339,10 +339,11 @@ class Database(Protocol):
     def check(self) -> None:
         """Raise StoreRefused where a store is not safe. OSError."""
 
-    def recover(self) -> None:
+    def recover(self, *, incomplete: bool = False) -> None:
         """Bring in what a process has kept elsewhere, or wait until the one at work has done so.
 
-        Whoever only reads calls it first. StoreRefused where it cannot be done; StoreError.
+        Whoever only reads calls it first. incomplete: also with a copy that lacks some of that,
+        without which it is. StoreRefused where it cannot be done; StoreError.
         """
 
     def notes(self) -> list[str]:
@@ -364,8 +365,11 @@ class Database(Protocol):
         be found again before anything rests on it.
         """
 
-    def writing(self) -> Writing:
-        """Open it for writing. Raises StoreError."""
+    def writing(self, *, incomplete: bool = False) -> Writing:
+        """Open it for writing. StoreRefused for a copy that lacks something, or StoreError.
+
+        incomplete: go on without what a copy lacks of what was kept elsewhere.
+        """
 
     def sync_names(self) -> None:
         """Make the names of files durable. OSError."""

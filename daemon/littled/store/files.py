@@ -3,6 +3,7 @@
 import fcntl
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,6 +12,8 @@ from littled.store.errors import StoreRefused
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 _OTHERS = 0o007
+# What stands in a lock that is held for a moment.
+_BRIEFLY = b"briefly\n"
 _GROUP_AND_OTHERS = 0o077
 
 Identity = tuple[int, int]
@@ -95,38 +98,56 @@ def refuse_readable(path: Path, *, group_may_read: bool = False) -> None:
         raise StoreRefused(f"other users can reach {path}, which is private: run chmod 600 {path}")
 
 
+class HeldBriefly(StoreRefused):
+    """Somebody holds a lock for a moment, to bring in what a crash has left."""
+
+
 class FolderLock:
     """An exclusive lock on a folder, held by one object of one process until `release`.
 
     The kernel's record lock ends with the process, however it ends, and is not handed on to forked
-    children. It does not hold off this same process; the set of what is held does.
+    children. It does not hold off this same process; the set of what is held does. Who holds it
+    only for a moment says so in the file, so that others know that they may wait.
     """
 
-    _held: ClassVar[set[Identity]] = set()
+    _held: ClassVar[dict[Identity, bool]] = {}  # and whether briefly
     _guard: ClassVar[threading.Lock] = threading.Lock()
 
-    def __init__(self, path: Path) -> None:
-        """Lock by the file `path`, made if missing. StoreRefused when held already; OSError."""
+    def __init__(self, path: Path, *, briefly: bool = False) -> None:
+        """Lock by the file `path`, made if missing; OSError.
+
+        briefly: it is released soon, without being asked. HeldBriefly when it is held so already,
+        StoreRefused when it is held otherwise.
+        """
         with self._guard:
             # Looked at without opening: closing any descriptor of the file would drop the lock.
-            if path.exists() and _identity(path.stat()) in self._held:
-                raise StoreRefused(f"this process has opened the store in {path.parent} already")
+            held = self._held.get(_identity(path.stat())) if path.exists() else None
+            if held is not None:
+                kind = HeldBriefly if held else StoreRefused
+                raise kind(f"this process has opened the store in {path.parent} already")
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._descriptor: int | None = os.open(path, flags, PRIVATE_FILE)
             try:
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
+                said = os.pread(self._descriptor, len(_BRIEFLY), 0)
                 os.close(self._descriptor)
-                raise StoreRefused(
+                kind = HeldBriefly if said == _BRIEFLY else StoreRefused
+                raise kind(
                     f"another process serves the store in {path.parent}: stop it first"
                 ) from error
-            self._held.add(_identity(os.fstat(self._descriptor)))
+            with suppress(OSError):  # of a full disk; then others do not wait
+                os.ftruncate(self._descriptor, 0)
+                os.pwrite(self._descriptor, _BRIEFLY if briefly else b"", 0)
+            self._held[_identity(os.fstat(self._descriptor))] = briefly
 
     def release(self) -> None:
         """Give the lock back; nothing happens the second time."""
         with self._guard:
             if self._descriptor is not None:
-                self._held.discard(_identity(os.fstat(self._descriptor)))
+                if self._held.pop(_identity(os.fstat(self._descriptor)), False):
+                    with suppress(OSError):
+                        os.ftruncate(self._descriptor, 0)
                 os.close(self._descriptor)
                 self._descriptor = None
 

@@ -517,7 +517,7 @@ class PostgresDatabase:
         with self._connected() as connection:
             self._refuse(connection)
 
-    def recover(self) -> None:
+    def recover(self, *, incomplete: bool = False) -> None:
         """Nothing is kept elsewhere."""
 
     def notes(self) -> list[str]:
@@ -547,7 +547,7 @@ class PostgresDatabase:
         """The same: whoever reads leaves nothing behind here."""
         return self.readers()
 
-    def writing(self) -> PostgresWriting:
+    def writing(self, *, incomplete: bool = False) -> PostgresWriting:
         """Take the store over, to write. Raises StoreError."""
         return PostgresWriting(self.connect())
 

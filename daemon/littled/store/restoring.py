@@ -129,7 +129,9 @@ class Restoring:
         archive: Path | None = None,
         known: KnownPlans = all_known,
     ) -> Self:
-        """Look at the copy in the folder `path`; see `Store.open` for the paths. Changes nothing.
+        """Look at the copy in the folder `path`; see `Store.open` for the paths.
+
+        Nothing changes but that what a crash left ahead of the database is brought into it.
 
         copy: go on also with a store that has all that its mark knows. archive: the folder with
         what was moved out of the store, to check that as well. known: is asked about all plans.
@@ -145,7 +147,7 @@ class Restoring:
         try:
             place.database.check()
             seen = glance(place.database, known)
-            place.database.recover()
+            place.database.recover(incomplete=True)
             lock = place.database.lock()
             key = read_key(place.key, handed_over=place.key_given)
             register = open_register(place, key)
@@ -176,7 +178,7 @@ class Restoring:
 
     def finish(self) -> None:
         """Let the store go on; durable on return. Raises StoreError."""
-        writing = self._place.database.writing()
+        writing = self._place.database.writing(incomplete=True)
         with closing(writing):
             complete(self._readers, writing)
             with writing.transaction() as connection:

@@ -6,7 +6,6 @@ main file by the commits themselves, so its size is bounded without a thread of 
 """
 
 import os
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,19 +42,22 @@ from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRef
 from littled.store.files import (
     PRIVATE_FOLDER,
     FolderLock,
+    HeldBriefly,
     create_private,
     identity,
     refuse_readable,
     sync_folder,
 )
 from littled.store.lending import Lending
-from littled.store.tail import TAIL_NAME, TOKEN_BYTES, Alone, Tail
+from littled.store.tail import TAIL_NAME, Alone, Tail, next_token
 
 DATABASE_NAME = "store.sqlite"
 LOCK_NAME = "lock"
 # "ltld": what the file says about itself to anybody who finds it.
 APPLICATION_ID = 0x6C746C64
 
+# How often somebody who waits for another process looks again.
+_LOOK_SECONDS = 0.02
 _HAS_TABLE = "SELECT count(*) FROM sqlite_schema WHERE name = ?"
 _ALL_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 _NAMED = "SELECT file, max(start + size) FROM beside GROUP BY file"
@@ -146,8 +148,11 @@ class SqliteConnection(apsw.Connection):
 class SqliteWriting:
     """The one connection that writes; used by one thread at a time."""
 
-    def __init__(self, path: Path, vfs: str | None) -> None:
-        """Open, and bring what the log holds into the main file. Raises StoreError."""
+    def __init__(self, path: Path, vfs: str | None, *, incomplete: bool = False) -> None:
+        """Open, and bring what the log and the tail hold into the main file. Raises StoreError.
+
+        incomplete: go on without a tail that a copy lacks.
+        """
         self._log_pages = 0
         self._database = path
         self.columns = ColumnWriter(path.parent, vfs)
@@ -155,6 +160,7 @@ class SqliteWriting:
         # What is in the tail and not in the database. Whoever changes it or uses the connection
         # has its turn; who has it may read meanwhile, which asks for it again.
         self._waiting: list[Alone] = []
+        self._token: bytes | None = None
         self._turn = threading.RLock()
         self._failed = self._inside = False
         self._log = path.with_name(f"{path.name}-wal")
@@ -169,9 +175,12 @@ class SqliteWriting:
         self._connection = connection
         # Before and after it was opened: else it may be another one that was opened.
         self._identities = opened, identity(self._log)
+        # Without its name it would keep nobody else from the store.
+        lock = path.with_name(LOCK_NAME)
+        self._lock = None if (held := identity(lock)) is None else (lock, held)
         self.check_place()
         try:
-            self._find_tail()
+            self._find_tail(incomplete=incomplete)
         except BaseException:
             self.close(failed=True)
             raise
@@ -183,7 +192,8 @@ class SqliteWriting:
         else, so nobody would find it again. Raises StoreFailed; a look at each name, no more.
         """
         places = [*zip((self._database, self._log), self._identities, strict=True)]
-        places += [found for found in (self.columns.opened, self._tail.opened) if found is not None]
+        others = (self.columns.opened, self._tail.opened, self._lock)
+        places += [found for found in others if found is not None]
         for path, opened in places:
             if identity(path) != opened or opened is None:
                 raise StoreFailed(
@@ -218,8 +228,8 @@ class SqliteWriting:
     def transaction(self) -> Iterator[SqliteConnection]:
         """Lend the connection for one transaction that is durable on leaving. Raises StoreError.
 
-        What waits in the tail goes into the database with it. After any error the connection is
-        good for nothing but `close`.
+        What waits in the tail goes into the database with it, and from then on the tail is for what
+        follows it. After any error the connection is good for nothing but `close`.
         """
         with self._turn:
             if self._failed:
@@ -228,32 +238,31 @@ class SqliteWriting:
             try:
                 with translated():
                     self._connection.execute("BEGIN IMMEDIATE")
-                    token = self._put_waiting()
+                    token = self._put_waiting() if self._token is not None else None
                     yield self._connection
                     self._connection.execute("COMMIT")
             finally:
                 self._inside = False
             if token is not None:
+                self._token, self._waiting = token, []
                 self._tail.begin(token)
-                self._waiting = []
             with translated():
                 self._committed()
             self._failed = False
 
-    def _put_waiting(self) -> bytes | None:
+    def _put_waiting(self) -> bytes:
         """Put what waits into the database inside a transaction; the token that it names then."""
-        if not self._waiting:
-            return None
-        producers = {producer[0]: producer for producer, _ in self._waiting}
-        self._connection.executemany(PUT_PRODUCER, producers.values())
-        columns = len(self._waiting[0][1])
-        records = [record for _, record in self._waiting]
-        self._connection.executemany(insert_record(columns), records)
+        if self._waiting:
+            producers = {producer[0]: producer for producer, _ in self._waiting}
+            self._connection.executemany(PUT_PRODUCER, producers.values())
+            columns = len(self._waiting[0][1])
+            records = [record for _, record in self._waiting]
+            self._connection.executemany(insert_record(columns), records)
         return self._put_token()
 
     def _put_token(self) -> bytes:
         """Draw a new token inside a transaction, which frees all slots that were written before."""
-        token = secrets.token_bytes(TOKEN_BYTES)
+        token = next_token(self._token)
         self._connection.execute(_PUT_FACT, (TAIL, token))
         return token
 
@@ -293,33 +302,37 @@ class SqliteWriting:
             connection.execute(PUT_PRODUCER, producer)
             connection.execute(insert_record(len(record)), record)
 
-    def _find_tail(self) -> None:
+    def _find_tail(self, *, incomplete: bool) -> None:
         """Bring in what a predecessor left there that ended suddenly."""
         with translated():
             token = _token(self._connection)
-        self._has_token = token is not None
-        if token is not None:
-            self._tail.begin(token)
-            self._waiting = self._tail.read(token)
-            self.bring_in()
+        if token is None:
+            self._tail.remove()  # by one that ended before it could do so itself
+            return
+        self._waiting = self._tail.read(token, incomplete=incomplete)
+        self._token = token
+        # also without any, so that nothing that still stands there can ever be taken for one
+        with self.transaction():
+            pass
 
     def _begin_tail(self) -> None:
         """Make a tail, and let earlier versions know that there is one."""
         self._tail.open()
-        if not self._has_token:
-            with self.transaction() as connection:
-                connection.put_format(connection.format() + FORMATS_TAIL)
-                token = self._put_token()
-            self._tail.begin(token)
-            self._has_token = True
+        if self._token is not None:
+            return
+        with self.transaction() as connection:
+            connection.put_format(connection.format() + FORMATS_TAIL)
+            token = self._put_token()
+        self._token = token
+        self._tail.begin(token)
 
     def _end_tail(self) -> None:
         """Leave a database that earlier versions understand as well, and no tail."""
-        if self._has_token:
+        if self._token is not None:
             with self.transaction() as connection:
                 connection.execute(_FORGET_FACT, (TAIL,))
                 connection.put_format(connection.format() - FORMATS_TAIL)
-            self._has_token = False
+            self._token = None
             self._tail.remove()
 
     def put_records(
@@ -383,6 +396,7 @@ class SqliteWriting:
     def close(self, *, failed: bool = False) -> None:
         """Close; after a failure without touching the disk again. Raises StoreError."""
         with self._turn:
+            failed = failed or self._failed
             try:
                 if not failed:
                     self._end_tail()
@@ -526,61 +540,76 @@ class SqliteDatabase:
     def lock(self, *, take_over: bool = False) -> FolderLock:
         """Lock the folder. StoreRefused while another process serves the store; OSError.
 
-        take_over: wait for that process to end, as nobody can take the lock from it; else only as
-        long as it takes to bring in a tail (`recover`).
+        take_over: wait for that process to end, as nobody can take the lock from it. Who only
+        brings in a tail (`recover`) is waited for in any case.
         """
-        wait = STORE_TAKE_OVER_SECONDS if take_over else STORE_LOCK_SECONDS
-        until = time.monotonic() + wait
+        begun = time.monotonic()
         while True:
             try:
                 return FolderLock(self.folder / LOCK_NAME)
-            except StoreRefused:
-                if time.monotonic() >= until:
+            except StoreRefused as error:
+                briefly = isinstance(error, HeldBriefly)
+                wait = STORE_LOCK_SECONDS if briefly else STORE_TAKE_OVER_SECONDS * take_over
+                if time.monotonic() - begun >= wait:
                     raise
-                time.sleep(wait / 50)
+                time.sleep(_LOOK_SECONDS)
 
-    def recover(self) -> None:
+    def recover(self, *, incomplete: bool = False) -> None:
         """Bring in the tail that a process has left which ended suddenly.
 
         Where one is at work, wait until it has done so: then all is there that it had acknowledged.
-        StoreRefused where something is in the tail and the folder cannot be written; StoreError.
+        incomplete: go on also with a copy that lacks some of it. StoreRefused where it does not,
+        or where something is in the tail and the folder cannot be written; StoreError.
         """
         tail = Tail(self.folder, self._vfs)
-        if not tail.path.exists():
+        there = os.path.lexists(tail.path)
+        if not there and (incomplete or self._seen_token(self.glances()) is None):
             return
-        try:
-            lock = FolderLock(self.folder / LOCK_NAME)
-        except StoreRefused:
-            self._wait_for(tail)
-            return
-        except OSError as error:
-            if self._has_tail(tail):
-                raise StoreRefused(
-                    f"the store in {self.folder} was not closed, and what came last is only in "
-                    f"{TAIL_NAME}: make a copy that can be written, as it has to be brought in"
-                ) from error
-            return
-        try:
-            if self._has_tail(tail):
-                SqliteWriting(self.path, self._vfs).close()
-        finally:
-            lock.release()
-
-    def _wait_for(self, tail: Tail) -> None:
-        """Wait until whoever serves the store has brought in what is in its tail now."""
-        until = time.monotonic() + 2 * TAIL_SECONDS
-        with closing(self.readers()) as readers, readers.lend() as connection:
-            token = _token(connection)
-            while token is not None and tail.begins(token) and time.monotonic() < until:
-                time.sleep(TAIL_SECONDS / 20)
-                if _token(connection) != token:
+        first: bytes | None = None
+        begun = time.monotonic()
+        while True:
+            try:
+                lock = FolderLock(self.folder / LOCK_NAME, briefly=True)
+            except (StoreRefused, OSError) as error:
+                token = self._seen_token(self.readers())
+                if token is None or first not in (None, token) or not tail.begins(token):
                     return
+                first = token
+                wait = STORE_LOCK_SECONDS if isinstance(error, StoreRefused) else 2 * TAIL_SECONDS
+                if time.monotonic() - begun >= wait:
+                    raise self._not_brought_in(error) from error
+                time.sleep(_LOOK_SECONDS)
+            else:
+                try:
+                    self._bring_in_left(tail, incomplete=incomplete)
+                finally:
+                    lock.release()
+                return
 
-    def _has_tail(self, tail: Tail) -> bool:
-        """Whether anything waits there, while nobody serves the store."""
-        with closing(self.glances()) as readers, readers.lend() as connection:
-            token = _token(connection)
-        return token is not None and bool(tail.read(token))
+    def _bring_in_left(self, tail: Tail, *, incomplete: bool) -> None:
+        """Bring in what is left in the tail of a store that nobody serves."""
+        token = self._seen_token(self.glances())
+        if token is not None and tail.read(token, incomplete=incomplete):
+            if not os.access(self.folder, os.W_OK):
+                raise self._not_brought_in(None)
+            SqliteWriting(self.path, self._vfs, incomplete=incomplete).close()
+
+    def _not_brought_in(self, error: Exception | None) -> StoreError:
+        """Why what is in the tail is not in the database."""
+        if isinstance(error, StoreRefused):
+            return StoreFailed(
+                f"whoever has the store in {self.folder} open does not bring in what came last: "
+                "see whether it still works, and try again"
+            )
+        return StoreRefused(
+            f"the store in {self.folder} was not closed, and what came last is only in "
+            f"{TAIL_NAME}: make a copy that can be written, as it has to be brought in"
+        )
+
+    def _seen_token(self, readers: SqliteReaders) -> bytes | None:
+        """What the database names now."""
+        with closing(readers), readers.lend() as connection:
+            return _token(connection)
 
     def readers(self) -> SqliteReaders:
         """Connections that read; nothing is opened yet."""
@@ -594,9 +623,9 @@ class SqliteDatabase:
         """The same for one short look that leaves nothing behind."""
         return SqliteReaders(self.path, self._vfs, glancing=True)
 
-    def writing(self) -> SqliteWriting:
-        """Open the file for writing. Raises StoreError."""
-        self._writing = SqliteWriting(self.path, self._vfs)
+    def writing(self, *, incomplete: bool = False) -> SqliteWriting:
+        """Open the file for writing; see `SqliteWriting`. Raises StoreError."""
+        self._writing = SqliteWriting(self.path, self._vfs, incomplete=incomplete)
         return self._writing
 
     def sync_names(self) -> None:

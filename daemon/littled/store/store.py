@@ -227,7 +227,7 @@ class Store:
             key = read_key(place.key, handed_over=place.key_given)
             register = open_register(place, key, waiting)
             if read_only:
-                place.database.recover()
+                place.database.recover(incomplete=True)  # of a copy, all that there is
             else:
                 lock = place.database.lock(take_over=take_over)
                 writing = place.database.writing()
@@ -849,6 +849,10 @@ class Store:
     def _reserve(self, producers: Producers) -> None:
         """Let the mark be ahead of what is about to be acknowledged; it seldom has to be moved."""
         if self._reserves.reserve(producers):
+            # Others find all in the database that the mark names.
+            assert self._writing is not None
+            with _EndingUse(self):
+                self._writing.bring_in()
             self._advance_mark()
 
     def _forget_reserves(self) -> None:

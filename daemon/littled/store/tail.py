@@ -5,8 +5,13 @@
 A transaction of SQLite for one record writes two pages and more, with sums over each, which takes
 longer than all else that an example passes on its way. So a record that comes alone is written
 here, with one write and one sync, and is durable; some time later many of them go into the database
-in one transaction. That one also draws a new *token*, which every slot names: so slots that were
-written before it hold nothing any more, and nothing of them has to be removed.
+in one transaction. That one, as every other, also draws a new *token*, which every slot names: so
+slots that were written before it hold nothing any more, and nothing of them has to be removed. A
+token stands for one state of the database, and what names it was to come directly after that.
+
+The file is durable before the database names a token for the first time, and is removed when it
+names none any more. So where it is missing or cut short, or was written after another token that
+was drawn later, the two are not of one moment: a copy lacks what was acknowledged.
 
 Each slot has a page of the system's by itself, so that no write touches what is durable already. A
 slot is written once the one before it is synced. So after a crash the tail holds the first slots
@@ -15,7 +20,8 @@ to nobody. Where a later one is whole nevertheless, the file was damaged.
 """
 
 import os
-from collections.abc import Iterator
+import secrets
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -26,11 +32,15 @@ import msgpack
 
 from littled.limits import TAIL_SLOT_BYTES, TAIL_SLOTS
 from littled.store.disks import DISK, DISKS, failing, failure
-from littled.store.errors import StoreDamaged
+from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.files import Identity, identity, refuse_readable
 
 TAIL_NAME: Final = "tail"
 TOKEN_BYTES: Final = 16
+# Of a token, by which later ones are known: how many were drawn, since there is a tail. The rest is
+# random. A first version's were random throughout, so that they are larger than any such number.
+_COUNT_BYTES: Final = 8
+_COUNT_END: Final = 1 << 32
 
 Alone = tuple[tuple[Any, ...], tuple[Any, ...]]
 """The row of a producer and the row of its record."""
@@ -68,20 +78,42 @@ class Tail:
         """The file that is open, and which one was opened; None without one."""
         return None if self._descriptor is None else (self.path, self._identity)
 
-    def read(self, token: bytes) -> list[Alone]:
+    def read(self, token: bytes, *, incomplete: bool = False) -> list[Alone]:
         """What the file holds for a database that names this token.
 
-        Raises StoreDamaged; StoreRefused where others can reach the file; StoreFailed.
+        incomplete: take what a copy has that lacks something; else StoreRefused. Raises
+        StoreDamaged; StoreRefused where others can reach the file; StoreFailed.
         """
         # However many there are: another version may have had more of them.
         slots = [*_slots(self._bytes())]
+        if not incomplete:
+            self._refuse_incomplete(token, slots)
         if slots and slots[0] is not None and slots[0][0] != token:
-            return []  # written over since: the database is an older one, or has all there was
+            return []  # written before, and all of it is in the database
         found = [slot[1] if slot is not None and slot[0] == token else None for slot in slots]
         alone = [each for each in found if each is not None]
         if alone != found[: len(alone)]:
-            raise StoreDamaged(f"{self.path.name} is damaged: put back a backup")
+            raise StoreDamaged(
+                f"{self.path.name} is damaged: put back a backup; or remove it, and go on by "
+                "littled restore --copy without the last examples that came alone"
+            )
         return alone
+
+    def _refuse_incomplete(self, token: bytes, slots: Sequence["_Slot"]) -> None:
+        """StoreRefused where the file and the database are not of one moment."""
+        what = ""
+        if len(slots) < TAIL_SLOTS:
+            what = "is missing or cut short"
+        elif slots[0] is not None and slots[0][0] != token:
+            # A slot is only written over when a later token is durable.
+            over = any(slot is not None and slot[0] == token for slot in slots[1:])
+            if over or _is_later(slots[0][0], token):
+                what = "is of a later moment than the database"
+        if what:
+            raise StoreRefused(
+                f"{self.path} {what}, so that examples which were acknowledged are not there: put "
+                "back a copy of the whole store, or go on without them by littled restore --copy"
+            )
 
     def begins(self, token: bytes) -> bool:
         """Whether its first slot names this token, also beside a process at work. StoreError."""
@@ -98,10 +130,21 @@ class Tail:
             except FileNotFoundError:
                 return b""
             try:
-                size = os.fstat(descriptor).st_size if size is None else size
-                return self._disk.read(descriptor, self.path, size, 0)
+                end = os.fstat(descriptor).st_size
+                size = end if size is None else min(size, end)
+                return self._read(descriptor, size)
             finally:
                 os.close(descriptor)
+
+    def _read(self, descriptor: int, size: int) -> bytes:
+        """So many bytes. What is found before a part that cannot be read comes without an error."""
+        data = b""
+        while len(data) < size:
+            more = self._disk.read(descriptor, self.path, size - len(data), len(data))
+            if not more:
+                raise StoreFailed(f"{self.path.name} became shorter while it was read")
+            data += more
+        return data
 
     def open(self) -> None:
         """Open the file for writing, and lay it out where it is not there. Raises StoreFailed."""
@@ -158,8 +201,9 @@ class Tail:
     def remove(self) -> None:
         """Remove the file, of which the database names nothing any more. Raises StoreFailed."""
         self.close()
-        with failing(), suppress(FileNotFoundError):
-            self._disk.remove(self.path)
+        with failing():
+            if os.path.lexists(self.path):
+                self._disk.remove(self.path)
 
     def close(self) -> None:
         """Let go of the file; nothing is written."""
@@ -169,7 +213,28 @@ class Tail:
             self._descriptor = None
 
 
-def _slots(data: bytes) -> Iterator[tuple[bytes, Alone] | None]:
+def next_token(token: bytes | None) -> bytes:
+    """The one that is drawn after this, or the first; no two are the same."""
+    count = 0 if token is None else _count(token) or 0
+    return (count + 1).to_bytes(_COUNT_BYTES) + secrets.token_bytes(TOKEN_BYTES - _COUNT_BYTES)
+
+
+def _count(token: bytes) -> int | None:
+    """How many were drawn before and with it; None for one that does not say."""
+    count = int.from_bytes(token[:_COUNT_BYTES])
+    return count if count < _COUNT_END else None
+
+
+def _is_later(token: bytes, other: bytes) -> bool:
+    """Whether a token was drawn after another, as far as they say."""
+    count, before = _count(token), _count(other)
+    return count is not None and before is not None and count > before
+
+
+_Slot = tuple[bytes, Alone] | None
+
+
+def _slots(data: bytes) -> Iterator[_Slot]:
     """The token that each slot names and what it holds; None for one that is not whole."""
     for number in range(len(data) // TAIL_SLOT_BYTES):
         slot = data[number * TAIL_SLOT_BYTES : (number + 1) * TAIL_SLOT_BYTES]

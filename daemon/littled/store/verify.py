@@ -1,4 +1,4 @@
-"""Checking a whole store, without changing anything in it.
+"""Checking a whole store, without changing anything in it but where a crash has left records.
 
 Everything that the store claims is derived again from its rows: each record from the head before
 it, each producer's sequence, each price from its recorded event, each season's events from the

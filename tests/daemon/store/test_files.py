@@ -13,6 +13,7 @@ import pytest
 from littled.store.errors import StoreRefused
 from littled.store.files import (
     FolderLock,
+    HeldBriefly,
     create_private,
     read_limited,
     refuse_readable,
@@ -159,6 +160,27 @@ def test_a_second_lock_in_one_process_is_refused_and_costs_nothing(tmp_path: Pat
     lock.release()
     assert not held_elsewhere(tmp_path / "lock")
     FolderLock(tmp_path / "lock").release()
+
+
+def test_a_lock_says_whether_it_is_held_only_for_a_moment(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    for briefly in (True, False):
+        lock = FolderLock(path, briefly=briefly)
+        with pytest.raises(StoreRefused) as raised:
+            FolderLock(path)
+        assert isinstance(raised.value, HeldBriefly) == briefly
+        lock.release()
+    program = HOLDER.replace("sys.argv[1])", "sys.argv[1]), briefly=True")
+    with subprocess.Popen(
+        [sys.executable, "-c", program, path], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(HeldBriefly):
+            FolderLock(path)
+        holder.send_signal(signal.SIGKILL)
+    FolderLock(path).release()
+    assert path.read_bytes() == b"", "whoever has it next does not say so"
 
 
 def held_elsewhere(path: Path) -> bool:

@@ -142,7 +142,7 @@ def test_what_stays_where_it_is_is_looked_at_seldom(
             feed(store, [1])
         assert looks == []
         store.append(())
-        assert looks == ["store.sqlite", "store.sqlite-wal", "tail"]
+        assert looks == ["store.sqlite", "store.sqlite-wal", "tail", "lock"]
 
 
 @pytest.mark.long

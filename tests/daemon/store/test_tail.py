@@ -1,23 +1,28 @@
 """Records that stand ahead of the database are found whatever ends the process, and only they."""
 
+import errno
 import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
 
-from littled.limits import TAIL_SLOT_BYTES, TAIL_SLOTS
+from littled.limits import STORE_LOCK_SECONDS, TAIL_SLOT_BYTES, TAIL_SLOTS
 from littled.store.database import FORMATS_TAIL
+from littled.store.disks import Disk
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
+from littled.store.files import FolderLock
 from littled.store.restoring import Restoring
 from littled.store.sqlite import SqliteDatabase
 from littled.store.store import Store
-from littled.store.tail import TAIL_NAME, TOKEN_BYTES, Alone, Tail
+from littled.store.tail import TAIL_NAME, TOKEN_BYTES, Alone, Tail, next_token
 from littled.store.verify import verify
 from support.crashing import kill_at
 from support.disks import HookedDisk
@@ -101,17 +106,75 @@ def test_a_tail_with_more_slots_is_read_whole(tail: Tail, monkeypatch: pytest.Mo
     assert tail.read(TOKEN) == [alone(number) for number in range(5)]
 
 
-def test_no_file_holds_nothing(tmp_path: Path) -> None:
-    assert Tail(tmp_path, None).read(TOKEN) == []
+def test_a_file_that_is_not_there_is_missed(tmp_path: Path) -> None:
+    with pytest.raises(StoreRefused, match=r"tail is missing or cut short.*restore --copy"):
+        Tail(tmp_path, None).read(TOKEN)
+    assert Tail(tmp_path, None).read(TOKEN, incomplete=True) == []
 
 
 def test_what_was_put_before_a_new_token_is_gone(tail: Tail) -> None:
     for number in range(5):
         tail.put(alone(number))
+    assert tail.read(OTHER) == []
     tail.begin(OTHER)
     tail.put(alone(9))
     assert tail.read(OTHER) == [alone(9)]
-    assert tail.read(TOKEN) == [], "its first slot was written over, and four are left"
+
+
+def test_a_slot_that_was_written_over_too_early_is_noticed(tail: Tail) -> None:
+    """The database that names the others is an older one."""
+    tail.put(alone(0))
+    tail.put(alone(1))
+    tail.begin(OTHER)
+    tail.put(alone(2))
+    with pytest.raises(StoreRefused, match="of a later moment than the database"):
+        tail.read(TOKEN)
+    assert tail.read(TOKEN, incomplete=True) == []
+
+
+def test_tokens_say_which_was_drawn_later(tail: Tail) -> None:
+    tokens = [next_token(None)]
+    for _ in range(300):
+        tokens.append(next_token(tokens[-1]))
+    assert len(set(tokens)) == 301
+    assert {len(token) for token in tokens} == {TOKEN_BYTES}
+    tail.begin(tokens[270])
+    tail.put(alone(0))
+    assert tail.read(tokens[271]) == []
+    assert tail.read(tokens[270]) == [alone(0)]
+    for earlier in (0, 200, 269):
+        with pytest.raises(StoreRefused, match="of a later moment than the database"):
+            tail.read(tokens[earlier])
+
+
+def test_tokens_of_the_first_version_say_nothing_of_others(tail: Tail) -> None:
+    random = b"\1" * TOKEN_BYTES
+    for token, other in ((random, next_token(None)), (next_token(None), random)):
+        tail.begin(token)
+        tail.put(alone(0))
+        assert tail.read(other) == []
+    assert next_token(random)[:8] == next_token(None)[:8]
+
+
+@pytest.mark.parametrize("pages", [1, 2])
+def test_a_part_that_cannot_be_read_is_no_end(
+    tail: Tail, pages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system gives what comes before, and an error for the rest; or nothing more."""
+    for number in range(4):
+        tail.put(alone(number))
+
+    def read(_: Disk, descriptor: int, __: Path, size: int, start: int) -> bytes:
+        if start >= pages * TAIL_SLOT_BYTES:
+            raise OSError(errno.EIO, "no")
+        return os.pread(descriptor, min(size, pages * TAIL_SLOT_BYTES - start), start)
+
+    monkeypatch.setattr(Disk, "read", read)
+    with pytest.raises(StoreFailed, match="EIO"):
+        tail.read(TOKEN)
+    monkeypatch.setattr(Disk, "read", lambda *_: b"")
+    with pytest.raises(StoreFailed, match="became shorter"):
+        tail.read(TOKEN)
 
 
 def test_what_does_not_fit_is_not_put(tail: Tail) -> None:
@@ -155,7 +218,9 @@ def test_a_file_that_was_not_laid_out_is_laid_out(tail: Tail, tmp_path: Path) ->
     tail.close()
     tail.path.write_bytes(tail.path.read_bytes()[: TAIL_SLOT_BYTES + 100])
     again = Tail(tmp_path, None)
-    assert again.read(TOKEN) == [alone(0)]
+    with pytest.raises(StoreRefused, match="cut short"):
+        again.read(TOKEN)
+    assert again.read(TOKEN, incomplete=True) == [alone(0)]
     again.open()
     assert again.path.stat().st_size == TAIL_SLOTS * TAIL_SLOT_BYTES
     again.close()
@@ -259,20 +324,83 @@ def test_whoever_comes_next_finds_the_tail(path: Path, reader: str) -> None:
     assert verify(copy).findings == ()
 
 
-def test_who_reads_beside_a_daemon_leaves_its_tail(path: Path) -> None:
+def reading(path: Path, *, close: Sequence[int] = ()) -> int:
+    """A process that opens a store to read it, and ends with its position; 99 if it may not."""
+    child = os.fork()
+    if not child:
+        found = 99
+        try:
+            for descriptor in close:
+                os.close(descriptor)
+            with suppress(StoreFailed), Store.open(path, read_only=True) as beside:
+                found = beside.position(STREAM)
+        finally:
+            os._exit(found)
+    return child
+
+
+def seen(child: int) -> int:
+    """How it ended."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_who_reads_beside_a_daemon_waits_for_what_it_acknowledged(path: Path) -> None:
     with Store.open(path) as store:
         feed(store, [1])
-        child = os.fork()
-        if not child:
-            found = 99
-            try:
-                with Store.open(path, read_only=True) as beside:
-                    found = beside.position(STREAM)
-            finally:
-                os._exit(found)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        child = reading(path)
+        time.sleep(0.2)
+        store.append(())
         feed(store, [1])
+        assert seen(child) == 1
+        assert (path / TAIL_NAME).exists()
         assert [record.count for record in store.records(STREAM)] == [1, 1]
+
+
+def test_who_reads_does_not_go_on_without_what_was_acknowledged(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("littled.store.sqlite.STORE_LOCK_SECONDS", 0.1)
+    with Store.open(path) as store:
+        feed(store, [1])
+        assert seen(reading(path)) == 99
+        store.append(())
+        assert seen(reading(path)) == 1
+
+
+def test_who_waits_for_one_that_is_killed_brings_it_in(path: Path) -> None:
+    told, tell = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            store = Store.open(path)
+            feed(store, [1])
+            feed(store, [1])
+            os.write(tell, b"1")
+            time.sleep(60)
+        finally:
+            os._exit(1)
+    os.read(told, 1)
+    readers = [reading(path) for _ in range(3)]
+    time.sleep(0.2)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert [seen(reader) for reader in readers] == [2, 2, 2]
+
+
+def test_a_reader_finds_all_that_the_mark_names(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the mark moves while it waits for nothing more; see `Store._reserve`."""
+    with Store.open(path) as store:
+        feed(store, [1])
+        feed(store, [1], producer="radar")
+        store.append(())
+        feed(store, [1])
+        feed(store, [300], producer="radar")  # beyond what the mark bounds, so that it moves
+        copy = left(path)
+        assert in_database(path) >= 3
+    monkeypatch.setattr(SqliteDatabase, "recover", lambda *_, **__: None)
+    Store.open(copy, read_only=True).close()
 
 
 def test_a_tail_where_nothing_can_be_written_is_told(path: Path) -> None:
@@ -286,32 +414,126 @@ def test_a_tail_where_nothing_can_be_written_is_told(path: Path) -> None:
     assert "make a copy that can be written" in verify(copy).findings[0]
 
 
-def test_a_copy_without_the_tail_goes_on_before_it(path: Path) -> None:
+@pytest.mark.parametrize("lacks", ["all", "a part", "all but a link", "what came before"])
+def test_a_copy_that_lacks_what_was_acknowledged_goes_on_as_a_restore(
+    path: Path, lacks: str
+) -> None:
     with Store.open(path) as store:
         feed(store, [1, 1])
         feed(store, [1])
         copy = left(path)
-    (copy / TAIL_NAME).unlink()
-    with Store.open(copy) as again:
-        assert again.position(STREAM) == 2
-        feed(again, [1])
-        assert again.position(STREAM) == 3
-    assert verify(copy).findings == ()
-
-
-def test_the_tail_of_another_copy_is_nothing(path: Path) -> None:
-    with Store.open(path) as store:
-        feed(store, [1])
-        feed(store, [1])
-        early = left(path, "early")
         store.append(())
         feed(store, [1])
         late = left(path, "late")
-    shutil.copy(late / TAIL_NAME, early / TAIL_NAME)
-    with Store.open(early) as again:
-        assert again.position(STREAM) == 0
+    tail = copy / TAIL_NAME
+    match lacks:
+        case "all":
+            tail.unlink()
+        case "a part":
+            os.truncate(tail, 5 * TAIL_SLOT_BYTES)
+        case "all but a link":
+            tail.unlink()
+            tail.symlink_to("nowhere")
+        case "what came before":
+            shutil.copy(late / TAIL_NAME, tail)
+    for _ in range(2):
+        with pytest.raises(StoreRefused, match=r"which were acknowledged .* restore --copy"):
+            Store.open(copy)
+        assert len([f for f in verify(copy).findings if "restore --copy" in f]) == 1
+    with Store.open(copy, read_only=True) as reader:
+        assert reader.position(STREAM) == (3 if lacks == "a part" else 2)
+    with Restoring.open(copy, copy=True) as found:
+        found.finish()
+    with Store.open(copy) as again:
         feed(again, [5])
-        assert again.position(STREAM) == 5
+    assert verify(copy).findings == ()
+
+
+def test_a_tail_put_back_beside_the_database_of_another_moment_is_refused(path: Path) -> None:
+    """Whatever came between was no record that stood there: a token is of one moment."""
+    with Store.open(path) as store:
+        feed(store, [1])
+        store.append(())
+        early = left(path, "early")
+        feed(store, [1, 1])
+        feed(store, [1])
+        late = left(path, "late")
+    shutil.copy(late / TAIL_NAME, early / TAIL_NAME)
+    with pytest.raises(StoreRefused, match="of a later moment than the database"):
+        Store.open(early)
+    assert in_database(early) == 1
+    with Store.open(late) as again:
+        assert again.position(STREAM) == 4
+
+
+def test_what_a_killed_one_left_is_never_taken_for_what_follows(path: Path) -> None:
+    """A store that is opened begins under a token of its own, also where nothing waits."""
+    with Store.open(path) as store:
+        feed(store, [1])
+        feed(store, [1])
+        copy = left(path)
+    tokens = set()
+    for number in range(3):
+        with Store.open(copy) as store:
+            feed(store, [1])
+            ((token,),) = rows(copy, "SELECT value FROM meta WHERE name = 'tail'")
+            tokens.add(token)
+            store.append(())
+            copy = left(copy, f"again {number}")
+    assert len(tokens) == 3
+    with Store.open(copy) as store:
+        assert store.position(STREAM) == 5
+
+
+def test_every_commit_draws_a_token_while_there_is_a_tail(path: Path) -> None:
+    with Store.open(path) as store:
+        feed(store, [1, 1])
+        assert rows(path, "SELECT count(*) FROM meta WHERE name = 'tail'") == [(0,)]
+        tokens = []
+        for counts in ([1], [1, 1], [LONG], [1]):
+            feed(store, counts)
+            store.bring_in()
+            tokens += rows(path, "SELECT value FROM meta WHERE name = 'tail'")
+        store.charge(paid(0))
+        tokens += rows(path, "SELECT value FROM meta WHERE name = 'tail'")
+        assert len(set(tokens)) == 5
+
+
+def test_what_is_left_of_a_tail_that_nothing_names_is_removed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = os.fork()
+    if not child:
+        try:
+            store = Store.open(path)
+            feed(store, [1])
+            monkeypatch.setattr(Tail, "remove", lambda _: os.kill(os.getpid(), signal.SIGKILL))
+            store.close()
+        finally:
+            os._exit(1)
+    os.waitpid(child, 0)
+    assert (path / TAIL_NAME).exists()
+    with Store.open(path) as store:
+        assert not (path / TAIL_NAME).exists()
+        assert store.position(STREAM) == 1
+
+
+def test_a_reader_beside_a_daemon_needs_no_folder_that_can_be_written(path: Path) -> None:
+    """As through a mount that is read only."""
+    with Store.open(path) as store:
+        feed(store, [1])
+        mounted = path.with_name("mounted")
+        mounted.mkdir()
+        for file in path.iterdir():
+            (mounted / file.name).symlink_to(file)
+        (mounted / "lock").unlink()
+        (mounted / "lock").symlink_to(path / "elsewhere")  # which nobody opens for writing
+        (mounted / TAIL_NAME).unlink()
+        (mounted / TAIL_NAME).hardlink_to(path / TAIL_NAME)
+        child = reading(mounted)
+        time.sleep(0.2)
+        store.append(())
+        assert seen(child) == 1
 
 
 def test_a_damaged_tail_is_refused_and_told(path: Path) -> None:
@@ -322,10 +544,14 @@ def test_a_damaged_tail_is_refused_and_told(path: Path) -> None:
     data = bytearray((copy / TAIL_NAME).read_bytes())
     data[60] ^= 1
     (copy / TAIL_NAME).write_bytes(data)
-    with pytest.raises(StoreRefused, match="tail is damaged: put back a backup"):
+    with pytest.raises(StoreRefused, match=r"tail is damaged: put back a backup; or remove it"):
         Store.open(copy)
     assert any("tail is damaged" in finding for finding in verify(copy).findings)
     assert (copy / TAIL_NAME).read_bytes() == data
+    (copy / TAIL_NAME).unlink()
+    with Restoring.open(copy, copy=True) as found:
+        found.finish()
+    assert verify(copy).findings == ()
 
 
 POINTS = ("the bringing in of the tail", "a new token", "a commit", "write store.sqlite-wal")
@@ -426,10 +652,27 @@ def test_readers_on_other_threads_bring_it_in_meanwhile(path: Path) -> None:
 
 
 def test_whoever_serves_waits_for_one_that_only_brings_in(path: Path) -> None:
-    database = SqliteDatabase(path)
-    lock = database.lock()
-    threading.Timer(0.05, lock.release).start()
-    SqliteDatabase(path).lock().release()
+    told, tell = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            lock = FolderLock(path / "lock", briefly=True)
+            os.write(tell, b"1")
+            time.sleep(0.3)
+            lock.release()
+        finally:
+            os._exit(0)
+    os.read(told, 1)
+    Store.open(path).close()
+    os.waitpid(child, 0)
+
+
+def test_whoever_serves_is_refused_at_once_beside_another(path: Path) -> None:
+    with Store.open(path):
+        begun = time.monotonic()
+        with pytest.raises(StoreRefused, match="has opened the store"):
+            SqliteDatabase(path).lock()
+        assert time.monotonic() - begun < STORE_LOCK_SECONDS / 2
 
 
 def test_a_record_of_users_stands_there_as_well(tmp_path: Path) -> None:
