@@ -14,6 +14,7 @@ import pytest
 
 import littled.store.files
 from littled.store.errors import StoreError, StoreFailed, StoreRefused
+from littled.store.files import create_private
 from littled.store.sqlite import SqliteReaders
 from littled.store.store import Store
 from littled.store.verify import verify
@@ -21,19 +22,30 @@ from support.disks import HookedDisk, HookedFile
 from support.segments import small_segments
 from support.stores import LEARNER, STREAM, answer, entry, feed, make_store, paid, release
 
-# What strikes at which events, the sentence it leads to, and how many events lie between two runs.
-FAULTS = {
-    "failed sync": ("sync", apsw.SQLITE_IOERR_FSYNC, "SQLITE_IOERR_FSYNC", 1),
-    "failed write": ("write", apsw.SQLITE_IOERR_WRITE, "SQLITE_IOERR_WRITE", 3),
-    "full disk": ("write", apsw.SQLITE_FULL, "the disk is full", 5),
-    "failed truncation": ("truncate", apsw.SQLITE_IOERR_TRUNCATE, "SQLITE_IOERR_TRUNCATE", 1),
-    "failed read": ("read", apsw.SQLITE_IOERR_READ, "SQLITE_IOERR_READ", 40),
-    "failed opening": ("open", apsw.SQLITE_CANTOPEN, "SQLITE_CANTOPEN", 1),
-}
-# What the same leads to at a column file, for which there is no SQLite.
+# What a disk that fails leads to at a file beside the database, for which there is no SQLite.
 COLUMNS_SENTENCE = "the disk failed (EIO)"
+FULL_SENTENCE = "the disk is full"
+# What strikes at which events, the sentence it leads to, and how many events lie between two runs:
+# in every run of the tests, and in a long one.
+FAULTS = {
+    "failed sync": ("sync", apsw.SQLITE_IOERR_FSYNC, "SQLITE_IOERR_FSYNC", 11, 1),
+    "failed write": ("write", apsw.SQLITE_IOERR_WRITE, "SQLITE_IOERR_WRITE", 41, 3),
+    "full disk": ("write", apsw.SQLITE_FULL, FULL_SENTENCE, 37, 5),
+    "failed truncation": ("truncate", apsw.SQLITE_IOERR_TRUNCATE, "SQLITE_IOERR_TRUNCATE", 2, 1),
+    "failed read": ("read", apsw.SQLITE_IOERR_READ, "SQLITE_IOERR_READ", 90, 40),
+    "failed opening": ("open", apsw.SQLITE_CANTOPEN, "SQLITE_CANTOPEN", 7, 1),
+    "failed creation": ("create", apsw.SQLITE_IOERR, COLUMNS_SENTENCE, 1, 1),
+    "no room for a file": ("create", apsw.SQLITE_FULL, FULL_SENTENCE, 1, 1),
+    "failed removal": ("remove", apsw.SQLITE_IOERR_DELETE, "SQLITE_IOERR_DELETE", 1, 1),
+    "no room to remove": ("remove", apsw.SQLITE_FULL, FULL_SENTENCE, 1, 1),
+}
 # What SQLite may do without: then all has to go on as if nothing had been.
-SPARED = ("truncate", "read", "open")
+SPARED = ("truncate", "read", "open", "remove")
+# What happens in few steps, and the files at which it does.
+SELDOM = {
+    "create": {"tail", "columns-000001", "columns-000002", "columns-000003"},
+    "remove": {"tail", "columns-000009", "store.sqlite-wal"},
+}
 
 STEPS: list[Callable[[Store], Any]] = [
     lambda store: feed(store, [3, 1]),
@@ -81,7 +93,7 @@ class FailingDisk(HookedDisk):
 
     def __init__(self, kind: str, code: int, moment: int) -> None:
         self.count = 0
-        self.failed_calls, self.struck = 0, False
+        self.failed_calls, self.struck = 0, ""
         self._kind, self._code, self._moment = kind, code, moment
         super().__init__("failing", self._happened)
 
@@ -92,14 +104,14 @@ class FailingDisk(HookedDisk):
     def read(self, what: str, path: str) -> None:
         self.hook(what, path)
 
-    def _happened(self, kind: str, _path: str) -> None:
+    def _happened(self, kind: str, path: str) -> None:
         if self.failed_calls and kind not in ("read", "open"):
             self.failed_calls += 1
         if kind != self._kind:
             return
         self.count += 1
         if self.count == self._moment:
-            self.failed_calls, self.struck = 1, True
+            self.failed_calls, self.struck = 1, Path(path).name or "a file"
             raise apsw.exception_for(self._code)
 
 
@@ -108,14 +120,21 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copy the log into the main file often, so that faults strike there too."""
     monkeypatch.setattr("littled.store.sqlite.STORE_CHECKPOINT_BYTES", 1 << 17)
     monkeypatch.setattr("littled.store.staging.COLUMNS_BESIDE_COMMIT_BYTES_MIN", 1 << 16)
+    monkeypatch.setattr("littled.store.columns.COLUMN_FILE_BYTES", 1 << 10)
     small_segments(monkeypatch, records=2)
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_first_fault_is_the_end_at_a_few_places(tmp_path: Path, name: str) -> None:
+    strike_everywhere(tmp_path, name, FAULTS[name][3])
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_first_fault_is_the_end_wherever_it_strikes(tmp_path: Path, name: str) -> None:
-    strike_everywhere(tmp_path, name, FAULTS[name][3])
+    strike_everywhere(tmp_path, name, FAULTS[name][4])
 
 
 @pytest.mark.campaign
@@ -130,10 +149,13 @@ def strike_everywhere(tmp_path: Path, name: str, stride: int) -> None:
     expected: list[Any] = []
     with Store.open(make_store(tmp_path / "whole")) as store:
         run(store, expected)
-    kind, code, sentence, _ = FAULTS[name]
+    kind, code, sentence, *_ = FAULTS[name]
     errors = 0
+    struck = set()
     for moment in itertools.count(1, stride):
         path = make_store(tmp_path / f"store {moment}")
+        # of a commit that never was; it is removed at the start
+        create_private(path / "columns-000009", b"")
         disk = FailingDisk(kind, code, moment)
         states: list[Any] = []
         error = strike(path, disk, states)
@@ -146,8 +168,12 @@ def strike_everywhere(tmp_path: Path, name: str, stride: int) -> None:
         if not disk.struck:
             break
         errors += error is not None
+        struck.add(disk.struck)
     assert errors
-    assert kind in SPARED or moment > len(STEPS), "every step has met the fault at least once"
+    assert kind not in SELDOM or struck == SELDOM[kind]
+    assert kind in (*SPARED, *SELDOM) or moment > len(STEPS), (
+        "every step has met the fault at least once"
+    )
 
 
 @pytest.mark.usefixtures("often")
