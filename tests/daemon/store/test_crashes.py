@@ -84,9 +84,10 @@ def quick_path(tmp_path: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def kill_everywhere(folder: Path, chance: random.Random, times: int) -> Counter[str]:
-    """So many kills at failpoints, a dozen to a store; how often each was reached."""
+def kill_everywhere(folder: Path, chance: random.Random, times: int) -> int:
+    """So many kills at failpoints, a dozen to a store; how many. Each failpoint is reached."""
     reached: Counter[str] = Counter()
+    kills = 0
     points = list(FAILPOINTS)
     for number in range(times):
         if number % 12 == 0:
@@ -101,9 +102,16 @@ def kill_everywhere(folder: Path, chance: random.Random, times: int) -> Counter[
         whole = number % 4 == 3
         done, was = killed_at(path, done, failpoint, hit, whole=whole)
         reached[failpoint] += was
+        kills += 1
         if number % 12 == 11:
             shutil.rmtree(path)
-    return reached
+    missed = {name for name in FAILPOINTS if not reached[name]}
+    assert not missed, "every failpoint is passed"
+    return kills
+
+
+# Of the parts below, each of two kills at a failpoint, those that are no long test.
+QUICK_PARTS = 2
 
 
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,25 +122,35 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     small_columns(monkeypatch)
 
 
-@pytest.mark.parametrize(
-    "part", [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("part", [*range(QUICK_PARTS), pytest.param(2, marks=pytest.mark.long)])
 def test_a_daemon_killed_at_any_failpoint_has_what_it_acknowledged(
     quick_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
     small_steps(monkeypatch)
-    reached = kill_everywhere(quick_path, random.Random(part), 2 * len(FAILPOINTS))
+    kills = kill_everywhere(quick_path, random.Random(part), 2 * len(FAILPOINTS))
     assert len(FAILPOINTS) >= 50
-    missed = {name for name in FAILPOINTS if not reached[name]}
-    assert not missed, "every failpoint is passed"
+    assert QUICK_PARTS * kills >= 300, "so many in every run of the tests"
+
+
+# The kills of the campaign, and of each of its parts, which is enough to reach every failpoint.
+KILLS = 10_000
+PART_KILLS = 200
+PARTS = campaign_parts("KILLS", KILLS, PART_KILLS)
+
+
+def test_the_campaign_kills_so_often_and_reaches_every_failpoint_in_each_part() -> None:
+    if "LITTLED_CAMPAIGN_KILLS" not in os.environ:
+        assert PARTS * PART_KILLS >= 10_000
+    assert 2 * len(FAILPOINTS) <= PART_KILLS
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("part", range(campaign_parts("KILLS", 10_000, 100)))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_kills_at_failpoints(quick_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
-    """A hundred in each part, which is also the seed."""
+    """Two hundred in each part, which is also the seed."""
     small_steps(monkeypatch)
-    kill_everywhere(quick_path, random.Random(1000 + part), 100)
+    kills = kill_everywhere(quick_path, random.Random(1000 + part), PART_KILLS)
+    assert kills == PART_KILLS
 
 
 @pytest.mark.campaign
