@@ -4,13 +4,14 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from campaigns import __main__ as runner
 from campaigns import record
-from campaigns.__main__ import Job, Outcome, Seeded
+from campaigns.__main__ import Job, Outcome, Progress, Seeded
 from campaigns.record import Row
 
 ROOT = Path(__file__).parent.parent
@@ -116,6 +117,35 @@ def test_a_row_is_written_over_by_the_next(tmp_path: Path) -> None:
     rows = record.rows_of(page.read_text(encoding="utf-8"))
     assert rows["even"] == "| `even` | `two` | 2026-02-03 | 20,000,000 | 3 | 0 | 1,500 |"
     assert rows["odd"] == "| `odd` | not yet | | | | | |"
+
+
+def test_tests_that_take_times_run_last_and_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["daemon/test_fairness.py::a", "daemon/test_fairness.py::b", "daemon/test_others.py::c"]
+    jobs = [*runner.test_jobs(names, 1), *runner.seeded_jobs(Seeded("odd", 4, 2, "n"), 4)]
+    running: list[str] = []
+    beside: dict[str, int] = {}
+
+    def run_job(job: Job) -> Outcome:
+        running.append(job.name)
+        time.sleep(0.01)
+        beside[job.name] = len(running)
+        running.remove(job.name)
+        return Outcome()
+
+    monkeypatch.setattr(runner, "PROCESSES", 3)
+    monkeypatch.setattr(runner, "run_job", run_job)
+    monkeypatch.setattr(runner, "save", lambda _: None)
+    runner.run_pieces([("odd", job) for job in jobs], {"odd": Progress("one")})
+    assert len(beside) == len(jobs)
+    last = list(beside)[-2:]
+    assert {name.partition(" ")[0] for name in last} == set(names[:2])
+    assert [beside[name] for name in last] == [1, 1]
+
+
+def test_every_file_that_runs_alone_has_a_campaign() -> None:
+    for name in runner.ALONE:
+        (file,) = ROOT.glob(f"tests/**/{name}")
+        assert "@pytest.mark.campaign" in file.read_text(encoding="utf-8")
 
 
 def test_the_page_has_a_row_for_each_campaign() -> None:

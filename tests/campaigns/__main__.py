@@ -42,6 +42,9 @@ TESTS, AUDIT = "tests", "audit"
 # Of the campaigns of tests how many share a process, which takes seconds before its first. An audit
 # takes many minutes, so that little is lost where a run is stopped.
 TESTS_A_PIECE = {TESTS: 4, AUDIT: 1}
+# Tests that hold the program to times, which they take on a machine where nothing else runs: they
+# come last, one at a time.
+ALONE = ("test_fairness.py", "test_full_speed.py", "test_label_timing.py")
 # The tests of the campaign AUDIT, which take longer than all others together.
 AUDITS = "tests/daemon/auditing/test_subjects.py::test_many_runs_of_the_engine_exceed_no_claim"
 
@@ -101,6 +104,10 @@ class Job:
     name: str
     cases: int
     command: tuple[str, ...]
+
+
+Piece = tuple[str, Job]
+"""A piece with the name of its campaign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +221,23 @@ def run_job(job: Job) -> Outcome:
     return Outcome(failing, skipped, output, used.ru_utime + used.ru_stime)
 
 
-def run_pieces(pieces: Sequence[tuple[str, Job]], state: dict[str, Progress]) -> None:
-    """Run pieces of campaigns by their names, and write down how far each is after each piece."""
+def run_pieces(pieces: Sequence[Piece], state: dict[str, Progress]) -> None:
+    """Run pieces of campaigns side by side, and after them those that want to be alone."""
+    alone = [piece for piece in pieces if wants_to_be_alone(piece[1])]
+    run_some([piece for piece in pieces if piece not in alone], state, PROCESSES)
+    run_some(alone, state, 1)
+
+
+def wants_to_be_alone(job: Job) -> bool:
+    """Whether it is of tests that need a machine for themselves."""
+    file, _, test = job.name.partition("::")
+    return bool(test) and Path(file).name in ALONE
+
+
+def run_some(pieces: Sequence[Piece], state: dict[str, Progress], processes: int) -> None:
+    """Run pieces, so many side by side, and write down how far each campaign is after each."""
     finished: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
-    lanes = [ThreadPoolExecutor(PROCESSES), ThreadPoolExecutor(WAITING_PROCESSES)]
+    lanes = [ThreadPoolExecutor(processes), ThreadPoolExecutor(WAITING_PROCESSES)]
     try:
         jobs = {}
         for name, job in pieces:
@@ -286,7 +306,7 @@ def table(state: dict[str, Progress], names: Sequence[str]) -> str:
     return "\n".join([*lines, *failures])
 
 
-def prepare(name: str, count: int, state: dict[str, Progress], now: str) -> list[tuple[str, Job]]:
+def prepare(name: str, count: int, state: dict[str, Progress], now: str) -> list[Piece]:
     """Note what is asked for of a campaign; return the pieces of it that are left.
 
     count: 0 for all tests.
