@@ -1,13 +1,13 @@
-"""A broad table of plans: every class, selection, adversary, kind of prediction, users; hashed.
+"""A broad table of plans: every kind, class, selection, adversary, method, users; hashed.
 
-`python -m support.plan_table [EVERY [FIRST]]` prints a row for every EVERY-th case from FIRST on:
-its digest and its name. Two machines that plan alike print the same.
+`python -m support.plan_table [EVERY [FIRST]]` prints a row for every EVERY-th case of each part
+from FIRST on: its digest and its name. Two machines that plan alike print the same.
 """
 
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from fractions import Fraction
 from functools import partial
@@ -28,9 +28,17 @@ from littled.planner import (
     compare_ways,
     plan_stream,
 )
+from littled.planner.batch.request import BATCH_METHODS, BatchRequest
+from littled.planner.leader.request import LeaderRequest
+from littled.planner.minimum.plan import MinimumRequest
+from littled.planner.most_frequent.plan import MostFrequentRequest
 from littled.planner.online.request import Adversary
+from littled.planner.partition.request import PartitionRequest
 from littled.planner.prediction.request import METHODS, PredictionRequest
 from littled.planner.prediction.search import compare_predictions
+from littled.planner.requests import Request
+from littled.planner.sequences.plan import SequencesRequest
+from littled.planner.window_values import ValueRequest
 from littled.ways import Asked
 from oracle.planner.relabelling import relabelling_parameters, stability_parameters
 
@@ -45,12 +53,6 @@ SELECTIONS: tuple[Asked, ...] = ("auto", "dense", "fresh", "sparse", "closure", 
 ADVERSARIES: tuple[Adversary, ...] = ("none", "oblivious", "adaptive")
 BUDGETS = ((1, TINY), (Fraction(1, 4), Fraction(1, 10**9)), (6, Fraction(1, 10**4)))
 Case = tuple[str, Callable[[], object]]
-
-
-def cases() -> Iterator[Case]:
-    """Every case by name, in a fixed order."""
-    for part in (_online, _users, _predictions, _others, _conversions):
-        yield from part()
 
 
 def digest(case: Callable[[], object]) -> str:
@@ -88,7 +90,7 @@ def _compared(request: StreamRequest) -> Callable[[], object]:
     return lambda: [astuple(row) for row in compare(request)]
 
 
-def _stream(learner: OnlineRequest | PredictionRequest, *, budget: int = 0) -> StreamRequest:
+def _stream(learner: Request, *, budget: int = 0) -> StreamRequest:
     epsilon, delta = BUDGETS[budget]
     return StreamRequest("s", Fraction(epsilon), delta, 200_000, (learner,))
 
@@ -134,7 +136,44 @@ def _predictions() -> Iterator[Case]:
         )
 
 
+def _batches() -> Iterator[Case]:
+    names = (*CLASSES, "scorecard:12x7x24")
+    for name, method, (alpha, window) in product(
+        names, BATCH_METHODS, ((TENTH, None), (None, 500))
+    ):
+        learner = BatchRequest("l", class_from_name(name), window, alpha, method=method)
+        yield f"batch {name} {method} {alpha} {window}", _planned(_stream(learner))
+
+
+def _leaders() -> Iterator[Case]:
+    for name, most, budget in product(
+        ("64x64x7cox2", "12x7x24", "8", "x".join(["8"] * 40)), (None, 1, 3), range(len(BUDGETS))
+    ):
+        learner = LeaderRequest("l", class_from_name(f"scorecard:{name}"), columns_max=most)
+        yield f"scorecard {name} {most} {budget}", _planned(_stream(learner, budget=budget))
+
+
+def _partitions() -> Iterator[Case]:
+    for name, budget in product(("32:128", "128:1024", "8:4", "16:4"), range(len(BUDGETS))):
+        learner = PartitionRequest("l", class_from_name(f"prefix_sets:{name}"))
+        yield f"prefix_sets {name} {budget}", _planned(_stream(learner, budget=budget))
+
+
+def _windows() -> Iterator[tuple[Fraction | None, int | None]]:
+    """The error of a window's value, or how many examples it has."""
+    yield from ((TENTH, None), (Fraction(1, 3), None), (None, 500), (None, 20_000))
+
+
+def _values(asked: type[ValueRequest], names: Sequence[str]) -> Iterator[Case]:
+    """Learners that publish a value of each window."""
+    for name, (alpha, window), budget in product(names, _windows(), range(len(BUDGETS))):
+        learner = asked("l", class_from_name(name), window, alpha)
+        title = f"{name} {alpha} {window} budget {budget}"
+        yield title, _planned(_stream(learner, budget=budget))
+
+
 def _others() -> Iterator[Case]:
+    yield from _conversions()
     prefixes = class_from_name("prefixes:32")
     both = (OnlineRequest("a", prefixes), PredictionRequest("b", prefixes, 50_000))
     points = class_from_name("points:64")
@@ -161,10 +200,25 @@ def _conversions() -> Iterator[Case]:
     )
 
 
+# By kind of learner, and whatever else there is.
+KINDS: dict[str, Callable[[], Iterator[Case]]] = {
+    "online": _online,
+    "prediction": _predictions,
+    "batch": _batches,
+    "leader": _leaders,
+    "partition": _partitions,
+    "minimum": partial(_values, MinimumRequest, ("integers:8", "integers:32")),
+    "most_frequent": partial(_values, MostFrequentRequest, ("strings:8", "strings:32")),
+    "sequences": partial(_values, SequencesRequest, ("oneway:8", "oneway:32")),
+}
+PARTS = (*KINDS.values(), _users, _others)
+
+
 def main(every: str = "1", first: str = "0") -> None:
     """Print the rows."""
-    for name, case in list(cases())[int(first) :: int(every)]:
-        print(digest(case), name, flush=True)  # noqa: T201
+    for part in PARTS:
+        for name, case in list(part())[int(first) :: int(every)]:
+            print(digest(case), name, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
