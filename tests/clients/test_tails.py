@@ -1,5 +1,6 @@
 """The thread that sends the tail of a burst: when it runs, rests and ends, and who owns it."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from littled_client.asynchronous import AsyncClient
 from littled_client.blocking import Client
+from littled_client.joining import JOINED_SECONDS_MAX
 from littled_client.tails import Tail
 from support.small_daemon import SmallDaemon, changed
 
@@ -91,6 +94,56 @@ def test_a_feeder_has_no_thread_before_something_waits_and_none_after(
         until(lambda: daemon.position["flights"] == 62)
         daemon.release_acks()
     assert tails() == []
+
+
+def test_a_tail_is_due_within_a_millisecond() -> None:
+    """What clients promise; below the timer is asked, as a busy machine cannot be timed."""
+    assert 0 < JOINED_SECONDS_MAX <= 0.001
+
+
+@pytest.mark.parametrize("burst", [1, 20])
+def test_what_a_blocking_program_sent_last_leaves_without_another_call(
+    daemon: SmallDaemon, address: str, monkeypatch: pytest.MonkeyPatch, burst: int
+) -> None:
+    changed(daemon, hold_acks=True)
+    with Client(address) as client, client.feed("flights") as feeder:
+        armed: list[float] = []
+        ring = feeder._tail.ring
+
+        def ringing() -> None:
+            armed.append(feeder._due)
+            ring()
+
+        monkeypatch.setattr(feeder._tail, "ring", ringing)
+        feeder.send_one(0, 1)  # alone, so it left with its call; the others wait for it
+        before = time.monotonic()
+        for i in range(burst):
+            feeder.send_one(i, 1)
+        after = time.monotonic()
+        assert before + JOINED_SECONDS_MAX <= armed[0] <= after + JOINED_SECONDS_MAX
+        assert feeder._tail._seconds == JOINED_SECONDS_MAX
+        until(lambda: daemon.position["flights"] == 1 + burst)
+        daemon.release_acks()
+
+
+@pytest.mark.parametrize("burst", [1, 20])
+async def test_what_a_program_with_an_event_loop_sent_last_leaves_without_another_call(
+    daemon: SmallDaemon, address: str, burst: int
+) -> None:
+    changed(daemon, hold_acks=True)
+    async with AsyncClient(address) as client, client.feed("flights") as feeder:
+        for sent in (0, burst):  # nothing is under way, and then something is
+            before = time.monotonic()
+            await feeder.send_one(0, 1)
+            due, after = feeder._due, time.monotonic()
+            assert before + JOINED_SECONDS_MAX <= due <= after + JOINED_SECONDS_MAX
+            for i in range(sent):
+                await feeder.send_one(i, 1)
+            deadline = time.monotonic() + 5
+            while daemon.position["flights"] < 1 + (sent and 1 + sent):
+                assert time.monotonic() < deadline, "it did not leave"
+                await asyncio.sleep(0.002)
+        daemon.release_acks()
 
 
 def switches() -> int:
