@@ -38,6 +38,25 @@ def test_a_quick_run_of_the_command_ends_with_its_tables(tmp_path: Path) -> None
 
 
 @pytest.mark.long
+@pytest.mark.timeout(180)  # some ten seconds of a core each
+@pytest.mark.parametrize("part", ["connections", "subscribers", "streams"])
+def test_every_curve_has_a_value_at_each_of_its_points(part: str, tmp_path: Path) -> None:
+    plan = measuring.Plan(rounds=1, scale=200, with_peers=False, parts=(part,))
+    with measuring.running(plan, tmp_path) as field:
+        samples = list(getattr(measuring, part)(plan, field))
+    assert all(sample.part == part and sample.per_second > 0 for sample in samples)
+    points = {
+        "connections": measuring.CONNECTIONS,
+        "subscribers": measuring.SUBSCRIBERS,
+        "streams": measuring.STREAMS,
+    }
+    daemon = [sample for sample in samples if sample.contender == "daemon"]
+    assert {getattr(sample, part) for sample in daemon} == set(points[part])
+    text = report.markdown(samples, [])
+    assert f"| {part}, daemon | batches of 1,000 | {points[part][0]}: " in text
+
+
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_one_example_at_a_time_is_asked_of_all_in_turns(tmp_path: Path) -> None:
     plan = measuring.Plan(rounds=1, trips=5, with_peers=False)
