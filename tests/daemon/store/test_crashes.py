@@ -122,6 +122,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     small_columns(monkeypatch)
 
 
+@pytest.mark.timeout(300)  # some ten seconds alone, and many times that beside other work
 @pytest.mark.parametrize("part", [*range(QUICK_PARTS), pytest.param(2, marks=pytest.mark.long)])
 def test_a_daemon_killed_at_any_failpoint_has_what_it_acknowledged(
     quick_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
@@ -337,6 +338,7 @@ def cut_power_often(
     return looking.different
 
 
+@pytest.mark.timeout(300)
 def test_two_thousand_images_of_a_power_cut_lack_nothing(
     quick_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
