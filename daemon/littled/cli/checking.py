@@ -48,12 +48,13 @@ def check(
     """
     with explained(ConfigurationError, status=WRONG_USE):
         streams = load_configuration(configuration).streams
+    # said before the plans, which may take seconds
+    schema = None if file is None else _schema(streams, stream)
     problems: list[str] = []
     plans = all_planned(streams, executor)
     for name, *others in alike(streams):
         problems += print_plan(streams[name], plans[name], others)
-    if file is not None:
-        schema = _schema(streams, stream)
+    if file is not None and schema is not None:
         problems += _look(file, file_format, schema)
     for problem in problems:
         notes().print(f"problem: {problem}")

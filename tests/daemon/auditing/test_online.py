@@ -94,6 +94,7 @@ class NoSelectionNoise:
         return self.source.words(address, count, offset)
 
 
+@pytest.mark.long
 def test_a_selection_without_noise_is_found() -> None:
     plan = small_plan("fresh-scheduled")
     asked = online_subject(plan, plan.of(OnlinePlan)[0], "l", NoSelectionNoise)

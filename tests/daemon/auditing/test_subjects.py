@@ -36,6 +36,9 @@ SHOWN = {
     "users-fresh": ("waiting after 4 mistakes, the last or none", 0.03),
     "users-scheduled": ("5 mistakes of 6", 0.1),
 }
+# What takes longest of these, and of the ways to answer.
+DEAR = {"memory", "sparse-scheduled", "histogram-noisy", "teachers", "users-fresh"}
+DEAR_ANSWERS = {"answers-stability", "answers-dense"}
 
 
 def subject(name: str) -> Subject:
@@ -59,7 +62,9 @@ def test_every_way_of_selection_and_trigger_is_among_the_small_learners() -> Non
     assert methods == list(ANSWERING.values())
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in DEAR)) for name in SHOWN]
+)
 def test_few_runs_of_the_engine_exceed_no_claim(name: str) -> None:
     asked, (pair, share) = subject(name), SHOWN[name]
     assert isinstance(asked, TrialSubject)
@@ -69,7 +74,10 @@ def test_few_runs_of_the_engine_exceed_no_claim(name: str) -> None:
     assert finding.epsilon >= share * finding.claim.epsilon
 
 
-@pytest.mark.parametrize("name", ANSWERING)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name in DEAR_ANSWERS)) for name in ANSWERING],
+)
 def test_games_of_answers_exceed_no_claim(name: str) -> None:
     asked = subject(name)
     assert isinstance(asked, PredictionSubject)

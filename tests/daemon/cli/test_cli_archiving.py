@@ -102,6 +102,7 @@ def test_a_store_goes_on_without_what_was_archived(littled: Littled, folder: Pat
     assert littled("verify", store).status == 0
 
 
+@pytest.mark.long
 def test_without_its_snapshots_a_daemon_asks_for_the_archive(
     littled: Littled, folder: Path
 ) -> None:

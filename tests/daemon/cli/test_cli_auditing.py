@@ -81,6 +81,7 @@ def test_learners_of_a_configuration_are_audited(littled: Littled, configuration
     assert [each["name"] for each in chosen["audits"]] == ["two/cut"]
 
 
+@pytest.mark.long
 def test_a_claim_that_is_exceeded_fails(littled: Littled, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same runs, but somebody has claimed far less than they cost."""
     monkeypatch.setattr(online, "claims_of", lambda *_: (Claim(0.1, 0.0),))

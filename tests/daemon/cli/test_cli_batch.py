@@ -117,6 +117,7 @@ def test_the_store_is_sound_and_every_rule_is_drawn_again(
     assert compared["releases"] == found["streams"]["flights"]["releases"] > 20
 
 
+@pytest.mark.long
 def test_a_plan_says_what_is_proven_and_what_is_estimated(littled: Littled) -> None:
     found = littled(*PLAN, "--class", "thresholds:256", "--alpha", "0.05", "--json").json
     assert (found["method"], found["window"]) == ("dense", 400)

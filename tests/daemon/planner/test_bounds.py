@@ -36,7 +36,10 @@ def worst_case_fires(rules: int, rate: float, mistakes: int, rng: np.random.Gene
     return fires
 
 
-@pytest.mark.parametrize(("rules", "rate", "mistakes"), [(64, 0.05, 80), (300, 0.03, 60)])
+@pytest.mark.parametrize(
+    ("rules", "rate", "mistakes"),
+    [(64, 0.05, 80), pytest.param(300, 0.03, 60, marks=pytest.mark.long)],
+)
 def test_simulated_fires_stay_within_the_tail(rules: int, rate: float, mistakes: int) -> None:
     rng = np.random.default_rng(1)
     found = np.array([worst_case_fires(rules, rate, mistakes, rng) for _ in range(2000)])

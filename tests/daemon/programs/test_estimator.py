@@ -123,6 +123,7 @@ def test_numbers_without_columns_are_cut_at_public_bounds() -> None:
     assert any(column in name for column in cancer.data.columns)
 
 
+@pytest.mark.long
 def test_single_rows_of_numbers_have_names() -> None:
     learned = PrivateOnlineClassifier(bounds=(0, 10), horizon=2000, random_state=0)
     for x in RNG.integers(0, 10, 1500).tolist():

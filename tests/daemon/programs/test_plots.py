@@ -160,6 +160,7 @@ def test_nothing_cannot_be_drawn() -> None:
         plot_mistakes(np.zeros(0, dtype=np.bool_))
 
 
+@pytest.mark.long
 def test_no_window_is_opened_and_the_extra_is_named() -> None:
     code = """
 import sys

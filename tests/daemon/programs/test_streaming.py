@@ -71,6 +71,7 @@ def test_it_is_evaluated_as_a_stream_goes() -> None:
     assert len(learned.ledger.charges) == 1
 
 
+@pytest.mark.long
 def test_words_for_labels_and_a_pipeline() -> None:
     learned = model(classes=["calm", "storm"])
     steps = compose.Select("load") | learned

@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import pytest
+
 from littled.classes.names import class_from_name
 from littled.planner import OnlineRequest, StreamRequest, compare_ways
 from littled.planner.online.experts import experts_mistakes
@@ -21,6 +23,7 @@ def test_only_finite_classes_have_experts() -> None:
     assert "listed" in compare_ways(asked)[-1].remark
 
 
+@pytest.mark.long
 def test_every_restart_of_the_textbook_test_costs() -> None:
     """The test's noise is larger by more than a factor of five, and so are the mistakes."""
     asked = request("thresholds:64")

@@ -236,6 +236,7 @@ def test_ids_may_keep_their_trigger_with_its_proof() -> None:
     assert plan.parameters.schedule_first is None
 
 
+@pytest.mark.long
 def test_learners_with_and_without_a_schedule_share_a_budget() -> None:
     for adversary in ("none", "oblivious"):
         asked = request(

@@ -219,6 +219,7 @@ def test_usual_plans_of_ids_are_within_every_limit(name: str, selection: Any) ->
 # -- frames ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_majorities_fit_into_a_frame_exactly_as_far_as_they_can_be_encoded() -> None:
     table = wide_table()
 

@@ -34,6 +34,7 @@ def test_epochs_that_keep_mistakes_need_their_users_only() -> None:
     assert users_needed(plan("points:64", 4), 123) == 31
 
 
+@pytest.mark.long
 def test_each_epoch_needs_users_for_its_background() -> None:
     found = plan("thresholds:256", 1)
     p = found.parameters

@@ -66,7 +66,18 @@ def cost(plan: StreamPlan) -> Price:
     return worst
 
 
-@pytest.mark.parametrize("ask", WISHES, ids=lambda a: f"{a.hypotheses.name}-{a.method}")
+# Plans of these two take the longest to find.
+DEAR = (("thresholds:256", "auto"), ("thresholds:256", "stability"))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(ask, marks=[pytest.mark.long] * ((ask.hypotheses.name, ask.method) in DEAR))
+        for ask in WISHES
+    ],
+    ids=lambda a: f"{a.hypotheses.name}-{a.method}",
+)
 @settings(max_examples=4)
 @given(
     epsilon=st.fractions("1/2", 4, max_denominator=1000),
@@ -126,7 +137,9 @@ def test_plans_are_reproducible() -> None:
     assert plan_stream(request(*asks)) == plan_stream(request(*reversed(asks)))
 
 
-@pytest.mark.parametrize("name", ["thresholds:256", "points:64"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("thresholds:256", marks=pytest.mark.long), "points:64"]
+)
 def test_a_smaller_error_leaves_fewer_answers(name: str) -> None:
     counts = [
         plan_stream(request(asked(name, excess_error=Fraction(error, 100))))

@@ -148,6 +148,7 @@ def test_as_many_mistakes_are_made_as_are_expected_where_a_rule_fits() -> None:
     assert expected / 3 <= np.mean(made) <= 1.5 * expected
 
 
+@pytest.mark.long
 def test_a_change_costs_about_what_is_expected() -> None:
     """Another threshold from some example on: half of the points have other labels then."""
     horizon, more = 20_000, []

@@ -72,6 +72,7 @@ def test_in_a_chain_it_takes_more_calls() -> None:
     assert pool_calls(halved) < pool_calls(nested)
 
 
+@pytest.mark.long
 def test_the_pool_is_public_and_has_room() -> None:
     p = planned(asked("conjunctions:10")).parameters
     assert p.pool is not None
@@ -139,7 +140,10 @@ def three_points() -> Table:
     return Table.from_matrix([f"r{number}" for number in range(len(rules))], rules)
 
 
-@pytest.mark.parametrize(("turn", "least", "most"), [(500, 1_000, 50_000), (5_000, 0, 300)])
+@pytest.mark.parametrize(
+    ("turn", "least", "most"),
+    [pytest.param(500, 1_000, 50_000, marks=pytest.mark.long), (5_000, 0, 300)],
+)
 def test_turns_of_one_length_are_forgotten(turn: int, least: int, most: int) -> None:
     """docs/planning.md, "Where nothing is proven": it depends on the length of the turns alone."""
     hypotheses = three_points()

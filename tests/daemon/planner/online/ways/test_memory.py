@@ -39,7 +39,7 @@ def planned(learner: OnlineRequest, **options: Any) -> OnlinePlan:
 @pytest.mark.parametrize(
     ("name", "options", "way", "settings"),
     [
-        ("thresholds:256", {}, "memory", ChainSettings),
+        pytest.param("thresholds:256", {}, "memory", ChainSettings, marks=pytest.mark.long),
         ("thresholds:256", {"adversary": "adaptive"}, "halving", ChainSettings),
         ("thresholds:1", {}, "memory", ChainSettings),
         ("prefixes:128", {}, "memory", PathSettings),
@@ -138,7 +138,7 @@ def test_classes_without_chains_are_refused_in_a_sentence(selection: Any) -> Non
         planned(asked("points:8", selection=selection))
 
 
-@pytest.mark.parametrize("horizon", [10_000, 40_000, 300_000])
+@pytest.mark.parametrize("horizon", [10_000, pytest.param(40_000, marks=pytest.mark.long), 300_000])
 def test_a_chain_is_remembered_in_short_seasons_too(horizon: int) -> None:
     plan = planned(asked("thresholds:256"), horizon=horizon)
     assert way_of(plan.selection).name == "memory"
