@@ -45,7 +45,12 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
 @pytest.mark.parametrize(
     ("name", "more", "line"),
     [
-        ("thresholds:256", FITS, "about 42 more mistakes each time another rule fits from then on"),
+        pytest.param(
+            "thresholds:256",
+            FITS,
+            "about 42 more mistakes each time another rule fits from then on",
+            marks=pytest.mark.long,
+        ),
         ("points:64", [], "about 32 more mistakes for each id that comes or goes"),
         ("conjunctions:64", [], "about 1,900 more mistakes each time another rule fits from then"),
         (
@@ -188,6 +193,7 @@ def test_a_plan_for_users_says_what_is_used_of_them(littled: Littled) -> None:
     assert single["mistakes_expected"] < facts["mistakes_expected"]
 
 
+@pytest.mark.long
 def test_a_plan_says_whether_users_may_run_out(littled: Littled) -> None:
     users = ["plan", "--class", "thresholds:256", *BUDGET, *FITS, "--unit", "user"]
     plain = littled(*users, "--json").json

@@ -60,6 +60,7 @@ def test_streams_that_differ_in_their_names_are_shown_once(
     assert checked.out.count("ways of selection") == len({"000", "007"})
 
 
+@pytest.mark.long
 def test_a_delta_that_promises_little_is_remarked_on(littled: Littled, tmp_path: Path) -> None:
     (tmp_path / "littled.toml").write_text(CONFIGURATION.replace("1e-6", "1e-5", 1))
     said = littled("init", tmp_path / "store", "--config", tmp_path / "littled.toml")

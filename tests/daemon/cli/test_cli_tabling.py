@@ -52,6 +52,7 @@ def test_a_plan_fits_on_a_screen_and_its_advice_is_whole(columns: int) -> None:
     assert "expected mistakes" in together
 
 
+@pytest.mark.long
 def test_in_a_pipe_a_row_is_a_line_and_nothing_is_drawn(littled: Littled) -> None:
     said = littled(*PLAN).out
     assert said.isascii()

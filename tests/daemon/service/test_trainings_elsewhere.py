@@ -119,6 +119,7 @@ def test_another_machine_comes_to_the_same_bytes_without_the_key(name: str, wire
     assert bool(wire.sent) == expects, len(wire.sent)
 
 
+@pytest.mark.long
 def test_later_calls_are_granted_at_once_what_earlier_ones_drew(wire: Wire) -> None:
     plan = small_plan("dense")
     calls = len(replayed(plan, wire).releases) - SEASONS  # each season begins with a release
