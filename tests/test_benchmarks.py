@@ -365,7 +365,10 @@ def test_the_report_compares_each_setting_with_its_own() -> None:
     assert beaten.count("against") == 4  # two of them in the headings
 
 
-@pytest.mark.parametrize("method", runs.WAYS)
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param(way, marks=[pytest.mark.long] * (way == "littled")) for way in runs.WAYS],
+)
 def test_littleds_run_is_consistent(method: str) -> None:
     stream = streams.make_stream("thresholds:256", "uniform", 5000, seed=1)
     users = runs.users_of(5000, 10, seed=1) if method == "users" else None

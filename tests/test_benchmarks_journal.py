@@ -8,6 +8,7 @@ import pytest
 from benchmarks import journal
 
 
+@pytest.mark.long
 def test_no_example_takes_less_than_its_bytes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

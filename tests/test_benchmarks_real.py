@@ -197,6 +197,7 @@ def test_parts_are_those_around_the_change() -> None:
     assert measuring.parts_of(stream_of("wages"), wrong) == {}
 
 
+@pytest.mark.long
 def test_the_command_writes_tables_and_figures(tmp_path: Path) -> None:
     found = tmp_path / "found.json"
     streams = ["--streams", "wages", "diamonds-flipped", "--tuning-streams", "wages", "lectures"]

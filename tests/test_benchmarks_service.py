@@ -80,7 +80,10 @@ def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) 
     assert "Not measured: redis-server is not installed." in text
 
 
-@pytest.mark.parametrize("name", ["Redis", "NATS", "SQLite", "River", "Vowpal Wabbit"])
+@pytest.mark.parametrize(
+    "name",
+    ["Redis", "NATS", "SQLite", pytest.param("River", marks=pytest.mark.long), "Vowpal Wabbit"],
+)
 def test_every_peer_that_is_there_takes_examples(name: str, tmp_path: Path) -> None:
     (peer,) = (peer for peer in peers.peers() if peer.name == name)
     if peer.missing():

@@ -287,7 +287,7 @@ def test_what_does_not_belong_together(text: str, sentence: str) -> None:
         ('kind = "online"', "stumps", FEATURES),
         ('columns = ["grade"]', "conjunctions", ["grade"]),
         ('columns = ["income"]', "thresholds", ["income"]),
-        ('columns = ["card"]', "sparse_sets:16", ["card"]),
+        pytest.param('columns = ["card"]', "sparse_sets:16", ["card"], marks=pytest.mark.long),
         ('kind = "batch"\nwindow = 5_000', "scorecard", FEATURES),
         ('kind = "batch"\nwindow = 100', "stumps", FEATURES),
         ('kind = "batch"\nalpha = 0.1', "stumps", FEATURES),

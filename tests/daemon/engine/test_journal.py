@@ -479,7 +479,7 @@ def crashed(records: list[Record], writes: int, every: int, executor: Any) -> tu
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("every", [1, 1000])
+@pytest.mark.parametrize("every", [1, pytest.param(1000, marks=pytest.mark.long)])
 def test_a_crash_at_any_write_changes_nothing(every: int, executor: Any) -> None:
     """With a snapshot after every record, or none at all."""
     records = growing_journal(400)

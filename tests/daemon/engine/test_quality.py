@@ -87,6 +87,7 @@ def test_a_figure_that_counts_nobody_says_nothing() -> None:
     assert figure_facts(SETTINGS, figure(-4, 3))["examples_counted"] == 0
 
 
+@pytest.mark.long
 def test_more_examples_than_are_added_up_have_an_interval_all_the_same() -> None:
     many = quality.COUNTED_MAX + 1
     _, low, high = error_rate(SETTINGS, figure(many // 10, examples=many))
@@ -132,7 +133,7 @@ def test_intervals_hold_the_error_rate_at_least_as_often_as_they_say(
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("users", [False, True])
+@pytest.mark.parametrize("users", [pytest.param(False, marks=pytest.mark.long), True])
 def test_intervals_of_simulated_figures_hold_it(users: bool) -> None:
     p, count, settings = 0.2, 400, QualitySettings(Fraction(1, 10), 400, 1)
     random, runs = np.random.default_rng(5), 200

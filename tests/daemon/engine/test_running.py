@@ -89,6 +89,7 @@ def test_each_example_is_judged_by_the_rule_that_was_published_when_it_came() ->
         assert progress.mistakes == sum(wrong) > 0
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 def test_long_batches_are_learned_in_parts() -> None:
     runner = Runner(plan(horizon=10**6), KEY)

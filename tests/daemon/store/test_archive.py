@@ -232,7 +232,7 @@ def another(path: Path, folder: Path) -> Path:
     return folder
 
 
-Harm = Callable[[Path, list[str], Path], Any]
+Harm = Callable[[Path, list[str], Callable[[], Path]], Any]
 HARMS: dict[str, tuple[Harm, str]] = {
     "missing": (lambda at, names, _: (at / names[1]).unlink(), "lacks flights-"),
     "cut off": (lambda at, names, _: os.truncate(at / names[1], 200), "is damaged"),
@@ -244,7 +244,7 @@ HARMS: dict[str, tuple[Harm, str]] = {
         "is damaged",
     ),
     "another store's": (
-        lambda at, names, other: shutil.copy(other / names[0], at / names[0]),
+        lambda at, names, other: shutil.copy(other() / names[0], at / names[0]),
         "belongs to another store",
     ),
     "two in each other's place": (
@@ -266,8 +266,13 @@ HARMS: dict[str, tuple[Harm, str]] = {
 def test_each_harm_has_its_sentence(tmp_path: Path, name: str, plain: Path) -> None:
     path, folder = plain, tmp_path / "archive"
     names = archived(path, folder)
-    other = another(path, tmp_path / "other")
-    assert [each.name for each in sorted(other.iterdir())] == sorted(names)
+
+    def other() -> Path:
+        """Made where it is asked for: that takes as long as the rest."""
+        found = another(path, tmp_path / "other")
+        assert [each.name for each in sorted(found.iterdir())] == sorted(names)
+        return found
+
     harm, sentence = HARMS[name]
     harm(folder, names, other)
     findings = verify(path, archive=folder).findings
