@@ -161,6 +161,7 @@ def test_the_same_bytes_come_from_anywhere(
     assert one.read_bytes() == two.read_bytes()
 
 
+@pytest.mark.long
 def test_the_sums_are_those_of_the_archives(distribution: Path) -> None:
     lines = (distribution / "SHA256SUMS").read_text(encoding="ascii").splitlines()
     said = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
@@ -172,6 +173,7 @@ def test_the_sums_are_those_of_the_archives(distribution: Path) -> None:
     assert {Path(name).suffix for name in said} >= {".gz", ".whl"}
 
 
+@pytest.mark.long
 def test_what_is_not_committed_is_not_shipped(distribution: Path) -> None:
     project, before = distribution.parent, sorted(distribution.iterdir())
     (project / "new.txt").write_text("not committed", encoding="utf-8")
@@ -191,6 +193,7 @@ def test_what_is_not_committed_is_not_shipped(distribution: Path) -> None:
     assert sorted(distribution.iterdir()) == before
 
 
+@pytest.mark.long
 def test_the_wheel_holds_the_packages_and_the_documents(contents: Mapping[str, bytes]) -> None:
     files = tracked()
     packaged = {
@@ -209,6 +212,7 @@ def test_the_wheel_holds_the_packages_and_the_documents(contents: Mapping[str, b
         assert contents[name] == (ROOT / source).read_bytes(), name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [
@@ -226,6 +230,7 @@ def fields_of(contents: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     yield from message_from_bytes(metadata).items()
 
 
+@pytest.mark.long
 def test_the_wheel_carries_its_licences(contents: Mapping[str, bytes]) -> None:
     fields = list(fields_of(contents))
     uplot = "daemon/littled/service/static/uplot.LICENSE.txt"
@@ -236,11 +241,13 @@ def test_the_wheel_carries_its_licences(contents: Mapping[str, bytes]) -> None:
         assert text == (ROOT / licence).read_bytes()
 
 
+@pytest.mark.long
 def test_the_metadata_name_no_place_that_does_not_exist(contents: Mapping[str, bytes]) -> None:
     """There is no site and no forge to name: the documents are in the package."""
     assert [of for field, of in fields_of(contents) if "url" in field.lower()] == []
 
 
+@pytest.mark.long
 def test_the_documents_of_the_wheel_are_found_as_those_of_the_checkout(
     contents: Mapping[str, bytes], tmp_path: Path
 ) -> None:
@@ -254,6 +261,7 @@ def test_the_documents_of_the_wheel_are_found_as_those_of_the_checkout(
         assert path.read_bytes() == here[name].read_bytes()
 
 
+@pytest.mark.long
 def test_links_among_shipped_pages_lead_somewhere(contents: Mapping[str, bytes]) -> None:
     documents = "littled/documents/"
     broken = []

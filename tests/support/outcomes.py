@@ -188,6 +188,13 @@ def subset(of: BernoulliSubset) -> Law:
 
 
 @lru_cache(maxsize=64)
+def tried(rate: Fraction, tail_bits: int, reach: int) -> tuple[Law, int]:
+    """`laplace`, and what the values that are not tried can come to; see `Outcomes`."""
+    law = laplace(rate, tail_bits)
+    return law, ONE - sum(mass for _, mass in law[: -2 * reach])
+
+
+@lru_cache(maxsize=64)
 def spells(of: TallyTests, tail_bits: int) -> Law:
     """The noise of a spell, except for what is rarer than 2^-tail_bits, from its table."""
     floors = [1 << DRAW_BITS, *(-floor for floor in of._survivals), 0]
@@ -434,8 +441,8 @@ class Outcomes:
 
     def _law(self, rate: Fraction) -> Law:
         """The values of a noise that are tried, with a note of those that are not."""
-        law = laplace(rate, self.tail_bits)
-        self._tails += ONE - sum(mass for _, mass in law[: -2 * self.reach])
+        law, left_out = tried(rate, self.tail_bits, self.reach)
+        self._tails += left_out
         self.tails = max(self.tails, self._tails)
         return law
 

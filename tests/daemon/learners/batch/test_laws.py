@@ -434,6 +434,7 @@ def test_planted_faults_exceed_what_is_charged(name: str, monkeypatch: pytest.Mo
     assert case.exceeds(laws_of(case))
 
 
+@pytest.mark.long
 def test_residuals_without_a_limit_exceed_what_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where what is decided is wrong a whole example counts, not half of one."""
 
