@@ -22,7 +22,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what is asked of every store on every database; see `any_database`."""
     if "any_database" in metafunc.fixturenames:
         in_a_folder = metafunc.definition.get_closest_marker("in_a_folder") is not None
-        kinds = ["sqlite"] if in_a_folder else ["sqlite", "postgresql"]
+        dear = metafunc.definition.get_closest_marker("long_on_a_server") is not None
+        server = pytest.param("postgresql", marks=[pytest.mark.long] * dear)
+        kinds = ["sqlite"] if in_a_folder else ["sqlite", server]
         metafunc.parametrize("any_database", kinds, indirect=True)
 
 
@@ -37,7 +39,8 @@ def server() -> Iterator[Postgres]:
 def any_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let folders name stores whose tables are in one database or another; the kind of it.
 
-    A test is marked `in_a_folder` where it speaks of what only a folder has.
+    A test is marked `in_a_folder` where it speaks of what only a folder has, and `long_on_a_server`
+    where it takes seconds on the other one, and others ask that for the same of it.
     """
     kind: str = request.param
     if kind == "postgresql":

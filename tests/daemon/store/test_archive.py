@@ -123,6 +123,7 @@ def test_with_its_archive_a_store_says_what_it_said(whole: Path, tmp_path: Path)
         assert here.unchecked == 0
 
 
+@pytest.mark.long_on_a_server
 def test_without_it_a_store_serves_and_says_what_it_believes(whole: Path, tmp_path: Path) -> None:
     path, folder = copied(whole), tmp_path / "archive"
     archived(path, folder)
@@ -146,6 +147,7 @@ def test_without_it_a_store_serves_and_says_what_it_believes(whole: Path, tmp_pa
     assert verify(path).findings == verify(path, archive=folder).findings == ()
 
 
+@pytest.mark.long_on_a_server
 def test_the_next_archiving_goes_on(whole: Path, tmp_path: Path) -> None:
     path, folder = copied(whole), tmp_path / "archive"
     first = archived(path, folder)
@@ -262,6 +264,7 @@ HARMS: dict[str, tuple[Harm, str]] = {
 }
 
 
+@pytest.mark.long_on_a_server
 @pytest.mark.parametrize("name", HARMS)
 def test_each_harm_has_its_sentence(tmp_path: Path, name: str, plain: Path) -> None:
     path, folder = plain, tmp_path / "archive"
@@ -287,6 +290,7 @@ def test_each_harm_has_its_sentence(tmp_path: Path, name: str, plain: Path) -> N
     assert verify(path).findings == ()  # by itself it is as sound as before
 
 
+@pytest.mark.long_on_a_server
 def test_a_file_that_was_there_already_is_in_the_way(tmp_path: Path, plain: Path) -> None:
     path, folder = plain, tmp_path / "archive"
     another(path, folder)
