@@ -381,7 +381,7 @@ def test_seasons_and_halts_empty_the_pool_of_users() -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("cut", [1, 7, 300])
+@pytest.mark.parametrize("cut", [pytest.param(1, marks=pytest.mark.long), 7, 300])
 def test_batches_make_no_difference_to_a_pool_of_users(cut: int) -> None:
     one, state = opened(OF_USERS)
     state = called(one, users_fed(one, state, 500), 500)

@@ -56,7 +56,9 @@ def test_the_first_epochs_end_at_the_public_places_whatever_the_examples_are(cas
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.long] * (case == "pool")) for case in CASES]
+)
 @settings(max_examples=15)
 @given(cuts=st.lists(st.integers(0, 300), max_size=6), seed=st.integers(0, 3))
 def test_results_do_not_depend_on_how_the_stream_is_cut(
