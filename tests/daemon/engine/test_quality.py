@@ -87,7 +87,6 @@ def test_a_figure_that_counts_nobody_says_nothing() -> None:
     assert figure_facts(SETTINGS, figure(-4, 3))["examples_counted"] == 0
 
 
-@pytest.mark.long
 def test_more_examples_than_are_added_up_have_an_interval_all_the_same() -> None:
     many = quality.COUNTED_MAX + 1
     _, low, high = error_rate(SETTINGS, figure(many // 10, examples=many))
