@@ -151,6 +151,14 @@ def _pass_over(done: asyncio.Future[None]) -> None:
         done.exception()
 
 
+def _path_in(target: bytes) -> bytes:
+    """The path in the target of a request, before which a host may be named (RFC 9112, 3.2.2)."""
+    if not target.startswith(b"/"):
+        _, slash, rest = target.partition(b"://")[2].partition(b"/")
+        target = slash + rest
+    return target.partition(b"?")[0]
+
+
 class HttpConnection(asyncio.Protocol):
     """One connection: waits for the head of a request, then stands before who answers it."""
 
@@ -220,7 +228,7 @@ class HttpConnection(asyncio.Protocol):
                 transport.close()
             return
         words = bytes(self._head.partition(b"\r\n")[0]).split(b" ")
-        path = words[1].partition(b"?")[0] if len(words) > 1 else b""
+        path = _path_in(words[1]) if len(words) > 1 else b""
         if not self._connections.take_slot(self, watches=path in WATCHED):
             transport.write(_FULL)
             transport.close()

@@ -190,8 +190,17 @@ async def test_a_token(guarded: Site) -> None:
     for shown in (TOKEN, f"Basic {TOKEN}", "Bearer", f"Bearer {TOKEN[:-1]}"):
         answer = await guarded.get("/status", headers={"Authorization": shown})
         assert answer[:2] == (401, "show the daemon's token: Authorization: Bearer TOKEN\n")
-    right = {"Authorization": f"Bearer {TOKEN}"}
-    assert (await guarded.get("/status", headers=right))[0] == 200
+    for right in (f"Bearer {TOKEN}", f"bearer {TOKEN}", f"BEARER   {TOKEN}"):
+        assert (await guarded.get("/status", headers={"Authorization": right}))[0] == 200
+
+
+@pytest.mark.parametrize("line", [b"GET /status HTTP/1.1", b"POST /predict HTTP/1.1"])
+async def test_a_request_shows_one_token_or_none(guarded: Site, line: bytes) -> None:
+    """Which of two counts would be up to who reads them."""
+    right, wrong = (b"Authorization: Bearer " + each + b"\r\n" for each in (TOKEN.encode(), b"x"))
+    for shown in (right + wrong, wrong + right, right + right):
+        answer = await guarded.raw(line + b"\r\nHost: a\r\nConnection: close\r\n" + shown + b"\r\n")
+        assert b" 400 Bad Request" in answer.split(b"\r\n")[0]
 
 
 @pytest.mark.parametrize("guess", [b"\xff", b"\xc3\xa9" * 16, b"\xed\xa0\x80", b"", b"\x80" * 64])
@@ -227,6 +236,8 @@ async def test_this_host_by_its_own_names(local: Site, host: str) -> None:
     [
         *("evil.example", "localhost.evil.example", "evil.example:8790", "127.0.0.1.evil.example"),
         *("localhost.", "::1", "[::1", "127.0.0.1@evil.example", "localhost:80:80", "[::2]"),
+        *("evil@localhost", "localhost, evil.example", "localhost:0", "localhost:65536", "[::1]80"),
+        *("localhost:", "localhost:+1", "localhost:\u00b3", "localhost:\u0663", "monitor\u2024lan"),
     ],
 )
 async def test_a_name_that_was_made_to_point_here_gets_nothing(local: Site, host: str) -> None:
@@ -247,6 +258,30 @@ async def test_a_request_names_one_host(local: Site) -> None:
         for head in (b"", b"Host: localhost\r\nHost: evil.example\r\n"):
             request = b"GET /status HTTP/" + version + b"\r\nConnection: close\r\n" + head
             assert b" 400 Bad Request" in (await local.raw(request + b"\r\n")).split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("target", ["/status", "/status?a=http://evil.example/", "/healthz"])
+async def test_the_host_in_a_target_counts(local: Site, target: str) -> None:
+    """A target may name its host (RFC 9112, 3.2.2), and then that is the one that was meant."""
+
+    async def asked(where: str, host: str = "localhost") -> bytes:
+        request = f"GET {where}{target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        return (await local.raw(request.encode())).split(b"\r\n")[0]
+
+    for right in ("", "http://localhost", "HTTP://LocalHost:8790", "https://[::1]:1"):
+        assert await asked(right) == b"HTTP/1.1 200 OK"
+        assert b" 421 " in await asked(right, "evil.example")
+    for wrong in ("http://evil.example", "http://localhost@evil.example", "http://localhost.evil"):
+        assert b" 421 " in await asked(wrong)
+        assert b" 421 " in await asked(wrong, wrong.removeprefix("http://"))
+
+
+async def test_one_header_that_names_another_site_is_enough(local: Site) -> None:
+    own, other = (b"Sec-Fetch-Site: " + each + b"\r\n" for each in (b"none", b"cross-site"))
+    request = b"GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    for sites in (own + other, other + own, own + own + other):
+        assert b" 403 Forbidden" in (await local.raw(request + sites + b"\r\n")).split(b"\r\n")[0]
+    assert b" 200 OK" in (await local.raw(request + own + b"\r\n")).split(b"\r\n")[0]
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])

@@ -181,7 +181,12 @@ async def test_those_who_watch_have_slots_of_their_own(
     assert full.startswith(b"HTTP/1.1 503 ")
     assert b"Retry-After" in full
     assert await is_well(site)
-    assert b"littled_connections" in await site.ask(b"GET /metrics?a=1 HTTP/1.1\r\nHost: a\r\n\r\n")
+    for target in (b"/metrics?a=1", b"http://a/metrics", b"http://a/metrics?a=/"):
+        request = b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n"
+        assert b"littled_connections" in await site.ask(request)
+    for target in (b"http://a/status", b"http://metrics/", b"http:/metrics", b"metrics", b"*"):
+        full = await site.ask(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert full.startswith(b"HTTP/1.1 503 ")
 
 
 async def test_who_watches_and_does_not_read_makes_room(
