@@ -3079,16 +3079,16 @@ FEEDING = (
     ),
     Mutant(
         "a sentence that quotes a wrong body",
-        "service/rows.py",
-        'raise RowsRefused(f"{where} is not JSON{at}") from None',
-        'raise RowsRefused(f"{where} is not JSON: {text!r}") from None',
+        "service/json_bodies.py",
+        'raise NotJson(f"{where} is not JSON{at}") from None',
+        'raise NotJson(f"{where} is not JSON: {text!r}") from None',
         (f"{SERVICE}/test_rows.py::test_what_is_no_table",
          f"{SERVICE}/test_twin_daemons.py"
          "::test_twin_daemons_fed_over_http_show_the_same_bytes_everywhere"),
     ),
     Mutant(
         "a sentence that tells how long the cells before it are",
-        "service/rows.py",
+        "service/json_bodies.py",
         'at = f" (line {error.lineno})" if line is None else ""',
         'at = f" (line {error.lineno}, column {error.colno})" if line is None else ""',
         (f"{SERVICE}/test_twin_daemons.py"

@@ -1,6 +1,6 @@
 """Examples as rows of JSON: what is posted to a daemon so that it stores exactly these points.
 
-Each number of a point may come from many cells: 4, "4" and 4.0, or any income of a bucket. Which
+Each number of a point may come from many cells: 4, "4" and " 4 ", or any income of a bucket. Which
 one is written depends on the row and on a `spelling`, so that two days with different spellings
 show whether anything but the point is seen from outside.
 """
@@ -89,7 +89,7 @@ def _of_points(plan: StreamPlan, points: NDArray[Any], spelling: int) -> Iterato
             yield [point]
             continue
         value = (point[0] << 64) + point[1] if kind.name == "u128" else point + offset
-        ways = (value, str(value), float(value)) if kind.name == "u8" else (value, str(value))
+        ways = (value, str(value), f" {value} ") if kind.name == "u8" else (value, str(value))
         yield [ways[(number + spelling) % len(ways)]]
 
 

@@ -4,9 +4,9 @@
 
 `values` holds 1 to `predict_points_max` values in the stream's own units: integers, written without
 a fraction, texts of their digits, texts of addresses, or a list of features each. `true`, 1.0,
-"1_0" and digits of other scripts are none. `x`, in the place of `values`, holds points: values less
-the stream's offset. `request` may be left out; who gives it can ask again without paying twice.
-Answers:
+"1_0", "+1", "0x1", " 1" and digits of other scripts are none. `x`, in the place of `values`, holds
+points: values less the stream's offset. `request` may be left out; who gives it can ask again
+without paying twice. Answers:
 
     {"learner": ..., "request": ..., "y": [0, 1, ...], "window": 3, "left": 9, "repeated": false}
 
@@ -16,13 +16,13 @@ are never quoted.
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from littled.service.http_errors import HttpError
+from littled.service.json_bodies import NotJson, read_json
 from littled_client.conversions import BadRow, Converter, Fields
 from littled_client.encoder import points_of
 from littled_client.errors import ExampleError
@@ -52,6 +52,8 @@ STATUSES: Mapping[str, int] = {
     RefusalCode.STREAM_CLOSED: CONFLICT,
     RefusalCode.STREAM_ELSEWHERE: MISDIRECTED,
 }
+# Digits, an address or a UUID; files may have a sign +, hexadecimal digits after 0x and blanks too.
+_TEXT = re.compile(r"[0-9A-Fa-f:.-]+")
 _KEYS = tuple(dict.fromkeys((*keys_of(ValuesQuestion), *keys_of(PointsQuestion))))
 
 
@@ -129,9 +131,9 @@ def response_to(
 def _object(body: bytes) -> dict[str, Any]:
     """The JSON object in a body, with no key but those of a question."""
     try:
-        asked = json.loads(body)
-    except (ValueError, RecursionError):
-        asked = None
+        asked = read_json(body)
+    except NotJson as error:
+        raise QuestionError(BAD_REQUEST, str(error)) from None
     if not isinstance(asked, dict):
         raise QuestionError(BAD_REQUEST, "the body must be a JSON object")
     if not set(asked) <= set(_KEYS):
@@ -163,7 +165,20 @@ def _column(values: Any, key: str, offset: int, x_type: str) -> tuple[bytes, int
     except BadRow as bad:
         reason = bad.reason.removeprefix("column 'x' ").partition(";")[0]
         raise QuestionError(BAD_REQUEST, f"{key}[{bad.index}] {reason}") from None
+    if not converter.point_type.is_string:
+        _check_texts(values, key)
     return converter.point_type.encode(x), len(values)
+
+
+def _check_texts(values: list[Any], key: str) -> None:
+    """Refuse texts that a column of a file may hold for a point, and a question may not."""
+    for index, value in enumerate(values):
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and not _TEXT.fullmatch(text):
+                raise QuestionError(
+                    BAD_REQUEST,
+                    f"{key}[{index}] has more than its digits, or than an address, in its text",
+                )
 
 
 def _name(request: Any) -> bytes:

@@ -10,6 +10,8 @@ A body is a table in one of these forms; columns that the stream does not know a
 Cells mean what they mean in files (`littled_client.encoder`, `littled_client.conversions`): numbers
 in the stream's own units, the words for labels, times and addresses as texts. A stream of points
 has the columns x and y, and user where it protects users; x of a stream with features is a list.
+Points that are integers have no fraction and no exponent here: files may hold 24.0 for 24, as
+tables with empty cells do, and a program that sends JSON has no reason to.
 
 A body is taken whole or refused whole, and the first cell that is wrong is named by its row, from 1
 on, and its column. Values never appear in a sentence.
@@ -17,7 +19,6 @@ on, and its column. Values never appear in a sentence.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from typing import Any, Final
 
 from littled.limits import HTTP_FEED_COLUMN_BYTES_MAX, RECORD_BYTES_MAX
 from littled.service.channels import ExampleSchema
+from littled.service.json_bodies import NotJson, read_json
 from littled_client.conversions import BadRow, Batch, Converter, Fields
 from littled_client.conversions import Column as Cells
 from littled_client.encoder import Encoder
@@ -81,14 +83,14 @@ class StreamRows:
         body is JSON lines. Raises RowsRefused.
         """
         try:
-            cells = self._cells(_lines(body) if lines else _json(body))
+            cells = self._cells(_lines(body) if lines else read_json(body))
             count = len(cells[0])
             self._check_size(count)
             points, labels, *users = self._encoded(cells)
         except BadRow as bad:
             reason = bad.reason.partition(";")[0]
             raise RowsRefused(f"row {bad.index + 1}: {reason}") from None
-        except ExampleError as error:
+        except (ExampleError, NotJson) as error:
             raise RowsRefused(str(error)) from None
         except RecursionError:
             raise RowsRefused("the body is nested too deep") from None
@@ -110,7 +112,7 @@ class StreamRows:
             negative=None if is_usual else words.negative,
             user=USER if len(self.names) > 2 else None,
         )
-        converter = Converter(self.x_type, fields, greatest=self.greatest)
+        converter = Converter(self.x_type, fields, exact=True, greatest=self.greatest)
         return converter.convert(cells[:1], cells[1], *cells[2:])
 
     def _cells(self, table: Any) -> list[Cells]:
@@ -184,44 +186,6 @@ class StreamRows:
             raise RowsRefused(f"row {index + 1}: column {self.names[0]!r} holds no point it may")
 
 
-def _json(text: bytes, line: int | None = None) -> Any:
-    """A value in JSON without a key that comes twice and without NaN or Infinity."""
-    where = "the body" if line is None else f"line {line}"
-    try:
-        return json.loads(text.decode(), object_pairs_hook=_object, parse_constant=_no_number)
-    except _Twice:
-        raise RowsRefused(f"{where} has an object in which a key comes twice") from None
-    except _NoNumber:
-        raise RowsRefused(f"{where} has NaN or Infinity, which JSON has no numbers for") from None
-    except RecursionError:
-        raise RowsRefused(f"{where} is nested too deep") from None
-    except json.JSONDecodeError as error:
-        # no column: it would say how long the cells before it are
-        at = f" (line {error.lineno})" if line is None else ""
-        raise RowsRefused(f"{where} is not JSON{at}") from None
-    except ValueError:  # no UTF-8, or more digits than Python reads
-        raise RowsRefused(f"{where} is not JSON that can be read") from None
-
-
 def _lines(body: bytes) -> list[Any]:
     lines = enumerate(body.split(b"\n"), 1)
-    return [_json(line, number) for number, line in lines if line.strip()]
-
-
-class _Twice(Exception):
-    """A key of an object comes twice."""
-
-
-class _NoNumber(Exception):
-    """One of the constants that Python reads and JSON does not have."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _Twice
-    return found
-
-
-def _no_number(_: str) -> Any:
-    raise _NoNumber
+    return [read_json(line, number) for number, line in lines if line.strip()]

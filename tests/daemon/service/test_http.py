@@ -403,7 +403,7 @@ async def test_questions_are_answered(site: Site) -> None:
 
 async def test_what_is_no_question_is_refused_in_a_sentence(site: Site) -> None:
     for data, status, sentence in (
-        (b"no json", 400, "the body must be a JSON object"),
+        (b"no json", 400, "the body is not JSON (line 1)"),
         (QUESTION | {"x": [31337]}, 400, "x[0] is outside 0 to 255"),
         (QUESTION | {"learner": "trains/ask"}, 404, "the daemon has no stream of this name"),
     ):

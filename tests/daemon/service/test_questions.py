@@ -85,11 +85,13 @@ def test_a_request_without_a_name_gets_one_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("data", "status", "sentence"),
     [
-        (b"", 400, "the body must be a JSON object"),
+        (b"", 400, "the body is not JSON (line 1)"),
         (b"[1]", 400, "the body must be a JSON object"),
-        (b"\xff", 400, "the body must be a JSON object"),
-        (b"[" * 100_000, 400, "the body must be a JSON object"),
-        (b'{"x": ' + b"9" * 5_000 + b"}", 400, "the body must be a JSON object"),
+        (b"\xff", 400, "the body is not JSON that can be read"),
+        (b"[" * 100_000, 400, "the body is nested too deep"),
+        (b'{"x": ' + b"9" * 5_000 + b"}", 400, "the body is not JSON that can be read"),
+        (b'{"learner": "flights/l", "x": [1], "x": [2]}', 400, "the body has an object in which a"),
+        (b'{"learner": "a/b", "learner": "flights/l", "x": [1]}', 400, "the body has an object in"),
         (
             body(learner="flights/l", x=[1], y=[1]),
             400,
@@ -112,7 +114,8 @@ def test_a_request_without_a_name_gets_one_of_its_own() -> None:
         (body(learner="flights/l", x=[None]), 400, "x[0] is empty"),
         (body(learner="flights/l", x=[{}]), 400, "x[0] does not hold an integer"),
         (body(learner="flights/l", x=[[1]]), 400, "x[0] does not hold an integer"),
-        (body(learner="flights/l", x=[float("nan")]), 400, "x[0] is NaN, not a number"),
+        (body(learner="flights/l", x=[float("nan")]), 400, "the body has NaN or Infinity, which"),
+        (body(learner="flights/l", x=["nan"]), 400, "x[0] is NaN, not a number"),
         (
             body(learner="flights/l", x=[1, True]),
             400,
@@ -159,6 +162,42 @@ def test_what_cannot_be_asked_is_said_in_one_sentence(
     assert found[1].startswith(sentence)
     assert "\n" not in found[1]
     assert "31337" not in found[1]
+
+
+@pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32", "utf-32-be"])
+def test_a_question_is_utf_8(coding: str) -> None:
+    data = json.dumps({"learner": "flights/l", "x": [1]})
+    assert read_question(data.encode(), TYPES, WORDS).count == 1
+    status, sentence = refused(data.encode(coding))
+    assert status == 400
+    assert sentence.startswith("the body is not JSON")
+
+
+@pytest.mark.parametrize("text", ["0x1", "+1", " 1", "1 ", "1\n", "\u00a01", "\u20021", "0X1"])
+def test_texts_of_points_are_their_digits_alone(text: str) -> None:
+    """Also where a column of a file may have more; each would be a second way to ask the same."""
+    for learner, x in (("flights/l", text), ("blocks/l", text), ("ids/l", text)):
+        for key in ("x", "values"):
+            status, sentence = refused(body(learner=learner, **{key: [1, x]}))
+            assert status == 400
+            assert sentence.startswith(f"{key}[1] ")
+    assert refused(body(learner="rows/l", x=[[1, 2], [3, text]]))[1].startswith("x[1] ")
+    for address in (" 10.0.0.1", "10.0.0.1\n", "::1 "):
+        assert refused(body(learner="ids/l", x=[address]))[1].startswith("x[0] ")
+
+
+def test_texts_of_points_that_can_be_asked_about() -> None:
+    uuid = "123e4567-E89B-12d3-a456-426614174000"
+    for learner, x in (
+        ("flights/l", ["0", "007", "255"]),
+        ("blocks/l", ["10.0.0.1", "7"]),
+        ("ids/l", ["10.0.0.1", "::", "::ffff:10.0.0.1", uuid, "0", "340282366920938463463"]),
+    ):
+        assert read_question(body(learner=learner, x=x), TYPES, WORDS).count == len(x)
+    assert read_question(body(learner="flights/late", values=["-30"]), TYPES, WORDS).x == b"\0"
+    strings = {"texts": "bytes4"}
+    asked = body(learner="texts/l", x=[" +x", "0x00000001"])
+    assert read_question(asked, strings, WORDS).x == b" +x\0\0\0\0\1"
 
 
 def test_answers_are_told() -> None:

@@ -140,6 +140,21 @@ def test_a_wrong_point_or_label_is_named() -> None:
     assert refused(odd, [*good, [7, 1], [7, 0]]) == "row 10: column 'x' holds no point it may"
 
 
+@pytest.mark.parametrize("cell", [b"1.0", b"1e0", b"10E-1", b"true", b'"1.0"', b'"1_0"', b"-0.0"])
+def test_points_that_are_integers_are_written_so(cell: bytes) -> None:
+    """Alone and among others, in every form of a body and of points; labels are as in files."""
+    sentence = "column 'x' does not hold an"
+    for x_type in ("u8", "u64", "u128"):
+        rows = of_points(x_type)
+        for body in (b"[[%s, 1], [1, 1]]", b'{"x": [%s, 1], "y": [0, 1]}', b'[{"x": %s, "y": 0}]'):
+            assert refused(rows, body % cell).startswith(f"row 1: {sentence}")
+        assert refused(rows, b"[1, 0]\n[%s, 1]" % cell, lines=True).startswith(f"row 2: {sentence}")
+    body = b"[[[1, 2], 0], [[1, %s], 1]]" % cell
+    assert refused(of_points("u16x2"), body).startswith(f"row 2: {sentence}")
+    for label in (b"1.0", b"true", b'"1.0"', b'"true"', b"1"):
+        assert of_points("u8").columns(b"[[7, %s]]" % label, lines=False)[1:3] == (b"\7", b"\1")
+
+
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
@@ -181,7 +196,8 @@ def test_what_is_no_table(body: bytes, sentence: str) -> None:
         (b"[1, 0]\n\n1, 0\n", "line 3 is not JSON"),
         (b'[1, 0]\n{"x": 1, "x": 2}', "line 2 has an object in which a key comes twice"),
         (b"[NaN, 0]", "line 1 has NaN or Infinity, which JSON has no numbers for"),
-        (b"[[1, 0], [2, 1]]", "row 1: column 'x' does not hold an integer"),
+        (b"[[1, 0], [2, 1]]",
+         "row 1: column 'x' does not hold an integer (digits 0 to 9, without a fraction)"),
         (b"\n\n", "the body has no rows"),
     ],
 )  # fmt: skip

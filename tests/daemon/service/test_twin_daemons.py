@@ -34,6 +34,7 @@ from littled.service.channels import Channel, ExampleSchema
 from littled.service.daemon import Daemon
 from littled.service.feeding import Feeding
 from littled.service.host import Host
+from littled.service.json_bodies import NotJson, read_json
 from littled.service.samples import METRICS, MetricName, Sample
 from littled.service.sessions import Session
 from littled.service.subscribers import Releases
@@ -706,15 +707,13 @@ def _a_sentence_that_measures_cells(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_sentence_that_says_how_far_it_came(patch: pytest.MonkeyPatch) -> None:
-    read = rows._json
-
     def telling(text: bytes, line: int | None = None) -> Any:
         try:
-            return read(text, line)
-        except rows.RowsRefused as refused:
-            raise rows.RowsRefused(f"{refused}, of {len(text)} bytes") from None
+            return read_json(text, line)
+        except NotJson as refused:
+            raise NotJson(f"{refused}, of {len(text)} bytes") from None
 
-    patch.setattr(rows, "_json", telling)
+    patch.setattr(rows, "read_json", telling)
 
 
 @pytest.mark.parametrize(
