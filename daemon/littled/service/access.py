@@ -7,8 +7,9 @@ some. A peer has all its grants together; one that has none is turned away befor
 
 Where nothing is asked for, everybody has every permission. Nothing is asked for on a Unix socket
 unless users or groups are named: it is guarded by the permissions of its file. On TCP and HTTP it
-is a token or a certificate, if any is named. A port that other machines reach needs one of them, or
-an authority for certificates, and TLS.
+is a token or a certificate as soon as there is a file of grants, also one that names none: then
+nobody comes in there. A port that other machines reach needs one of them, or an authority for
+certificates, and TLS.
 
 The kernel shows the user 65534 for everybody whom this process cannot name, as in a user namespace.
 So 65534 never has a grant.
@@ -159,7 +160,8 @@ class Access:
 
     tokens: by digest. certificates: by common name. users, groups: by number. client_ca: whether
     TLS lets only those in that have a certificate of our authority. plaintext: whether ports that
-    other machines reach may do without TLS.
+    other machines reach may do without TLS. from_file: whether a file of grants was given, so that
+    TCP and HTTP are for those alone whom it names.
     """
 
     tokens: Mapping[bytes, Grant] = field(default_factory=dict, repr=False)
@@ -168,12 +170,13 @@ class Access:
     groups: Mapping[int, Grant] = field(default_factory=dict)
     client_ca: bool = False
     plaintext: bool = False
+    from_file: bool = False
 
     def rights(self, shown: Shown) -> Rights | None:
         """Return the rights of a peer, None if it may not come in."""
         found = [self._of_token(shown.token)]
         if shown.caller is None:
-            if not self.tokens and not self.certificates:
+            if not (self.tokens or self.certificates or self.from_file):
                 return EVERYTHING
             if shown.common_name is not None:
                 found.append(self.certificates.get(shown.common_name))
@@ -184,6 +187,11 @@ class Access:
             found += [self.users.get(shown.caller.user), *map(self.groups.get, groups)]
         grants = tuple(grant for grant in found if grant is not None)
         return Rights(grants) if grants else None
+
+    @property
+    def closes_ports(self) -> bool:
+        """Whether nobody may come in by TCP or HTTP."""
+        return self.from_file and not (self.tokens or self.certificates)
 
     def check_listener(self, listener: socket.socket, purpose: str, *, tls: bool) -> None:
         """Refuse a listening TCP socket that others reach and that is not guarded enough.

@@ -465,6 +465,7 @@ class Daemon:
         for listener in self._listeners.all:
             kind = "unix" if listener.is_unix else "http" if listener in self._http else "tcp"
             self._log.info("listening", transport=kind, address=listener.address)
+        self._say_if_closed()
         self._log.info("ready", streams=len(self._plans))
         self._notifier.ready(f"serving {len(self._plans)} streams")
 
@@ -487,10 +488,19 @@ class Daemon:
             return
         self._gate.access = access
         self._log.info("rules read again")
+        self._say_if_closed()
         for session in list(self._context.sessions if self._context is not None else ()):
             session.check_rights()
         for page in self._pages:
             page.check_rights()
+
+    def _say_if_closed(self) -> None:
+        """Say so where a port is open and the rules let nobody in there."""
+        if self._gate.access.closes_ports and not all(each.is_unix for each in self._listeners.all):
+            self._log.warning(
+                "nobody may come in by TCP or HTTP",
+                reason="the token file names neither a token nor a certificate",
+            )
 
     def fail(self, error: BaseException) -> None:
         """End the daemon because of `error`; the first error counts."""

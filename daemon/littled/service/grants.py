@@ -14,7 +14,8 @@
     [groups.littled-operators]
     roles = ["operate"]
 
-A file of a single line holds a token that has every role.
+A file of a single line holds a token that has every role. TCP and HTTP are for tokens and
+certificates that the file names: if it names users or groups alone, nobody comes in there.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def read_access(path: Path) -> Access:
         raise AccessError(f"the token file {path} is empty")
     tables = _tables(text, path)
     if tables is None:
-        return Access(tokens=one_token(text))
+        return Access(tokens=one_token(text), from_file=True)
     unknown = sorted(set(tables) - set(_SECTIONS))
     if unknown:
         raise AccessError(f"{path} has no use for {unknown[0]!r}; it takes {', '.join(_SECTIONS)}")
@@ -69,6 +70,7 @@ def read_access(path: Path) -> Access:
         groups=_numbered(
             "groups", sections["groups"], lambda name: grp.getgrnam(name).gr_gid, path
         ),
+        from_file=True,
     )
 
 

@@ -48,6 +48,7 @@ def test_where_nothing_is_asked_for_everybody_may_do_everything() -> None:
         assert local(Access(), shown, STRANGER) == EVERYTHING
     assert all(EVERYTHING.may(permission, "any") for permission in Permission)
     assert EVERYTHING.refused_types == frozenset()
+    assert not Access().closes_ports
 
 
 @pytest.mark.parametrize("shown", [None, "", TOKEN[:-1], TOKEN + "0", TOKEN.upper(), "\udcff", "é"])

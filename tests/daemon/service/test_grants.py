@@ -5,6 +5,7 @@ import hashlib
 import os
 import pwd
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,30 @@ roles = ["subscribe"]
     assert us.may(Permission.SUBSCRIBE)
     assert local(access, None, Caller(12345, frozenset({12345}))) is not None
     assert local(access, None, Caller(12346, frozenset({12346}))) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[users.12345]\nroles = ['feed']",
+        "[groups.12345]\nroles = ['feed']",
+        "[tokens]\n[users.12345]\nroles = ['feed']",
+        "[tokens]\n",
+        "[users]\n",
+        "# nobody\n# yet",
+    ],
+)
+def test_a_file_without_a_token_lets_nobody_in_by_a_port(tmp_path: Path, text: str) -> None:
+    access = read_access(written(tmp_path, text))
+    assert access.closes_ports
+    for token, name in ((None, None), (TOKEN, None), (None, "feeder 1")):
+        assert remote(access, token, name) is None
+        assert remote(replace(access, client_ca=True), token, name) is None
+    for more in (f"[tokens.a]\ntoken = '{TOKEN}'", "[certificates.'feeder 1']"):
+        opened = read_access(written(tmp_path, f"{text}\n{more}\nroles = ['feed']"))
+        assert not opened.closes_ports
+        assert remote(opened, TOKEN, "feeder 1") is not None
+        assert remote(opened, None) is None
 
 
 @pytest.mark.parametrize(

@@ -218,6 +218,44 @@ def test_rules_are_read_again(tmp_path: Path) -> None:
         assert daemon.stop() == 0
 
 
+def test_a_file_without_a_token_closes_the_ports(tmp_path: Path) -> None:
+    """From the start and after a signal, where an open one would let in who was turned away."""
+    store, closed = make_store(tmp_path / "store"), "nobody may come in by TCP or HTTP"
+    users = f'[users.{os.geteuid()}]\nroles = ["feed"]\n'
+    path = written(tmp_path / "tokens", users)
+    ports: dict[str, list[object]] = {"tcp": ["127.0.0.1", 0], "http": ["127.0.0.1", 0]}
+    with serving(store, token_file=str(path), **ports) as daemon:
+
+        def turns_away(token: str) -> bool:
+            with Peer.connect(daemon.address("tcp")) as peer:
+                peer.send(Hello(1, "peer/1", token))
+                return (peer.receive(), page(daemon, "/status", token)) == (
+                    Error(ErrorCode.UNAUTHORIZED, ERROR_SENTENCES[ErrorCode.UNAUTHORIZED]),
+                    401,
+                )
+
+        assert "neither a token nor a certificate" in daemon.wait_for(closed)["reason"]
+        assert turns_away(TOKENS["feed"])
+        assert page(daemon, "/healthz", "") == 200
+        with Peer.greet(daemon.unix) as peer:
+            peer.open(STREAM, "p")
+        written(path, users + grants(TOKENS))
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait_for("rules read again")
+        feeder = greet(daemon, TOKENS["feed"])
+        feeder.open(STREAM, "q")
+        assert turns_away("")
+        written(path, users)
+        daemon.process.send_signal(signal.SIGHUP)
+        assert feeder.error() == "unauthorized"
+        assert turns_away(TOKENS["feed"])
+        assert daemon.stop() == 0
+        assert [line["event"] for line in daemon.lines].count(closed) == 2
+    with serving(store, token_file=str(path)) as daemon:
+        assert daemon.stop() == 0
+        assert closed not in [line["event"] for line in daemon.lines]
+
+
 # --- Users of this machine ------------------------------------------------------------------------
 
 
