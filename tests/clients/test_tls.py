@@ -169,7 +169,7 @@ def test_a_daemon_is_trusted_by_its_authority_and_its_name(
 
 
 @pytest.mark.parametrize("kind", ["async", "blocking"])
-@pytest.mark.parametrize("wrong", ["missing", "foreign", "self-signed", "expired"])
+@pytest.mark.parametrize("wrong", ["missing", "foreign", "self-signed", "expired", "early"])
 def test_a_certificate_that_the_daemon_does_not_take(
     daemon: Serving, ours: Authority, folder: Path, kind: str, wrong: str
 ) -> None:
@@ -178,6 +178,7 @@ def test_a_certificate_that_the_daemon_does_not_take(
         "foreign": lambda: Authority(folder, "stranger").issue("feeder"),
         "self-signed": lambda: ours.issue("feeder", self_signed=True),
         "expired": lambda: ours.issue("feeder", expired=True),
+        "early": lambda: ours.issue("feeder", early=True),
     }
     issued = ways[wrong]()
     tls = Tls(ca=ours.path) if issued is None else shown(ours, issued)

@@ -73,10 +73,14 @@ class Authority:
         server: bool = False,
         peer: bool = False,
         expired: bool = False,
+        early: bool = False,
         self_signed: bool = False,
         address: str = "127.0.0.1",
     ) -> Issued:
-        """A certificate for a client, for a server on an address, or for a peer, which is both."""
+        """A certificate for a client, for a server on an address, or for a peer, which is both.
+
+        expired, early: whether it is not valid any more, or not yet.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         now = datetime.datetime.now(datetime.UTC)
         serving, asking = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
@@ -87,7 +91,7 @@ class Authority:
             .issuer_name(_name(common_name) if self_signed else self._name)
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - 2 * DAY)
+            .not_valid_before(now + DAY / 2 if early else now - 2 * DAY)
             .not_valid_after(now - DAY if expired else now + DAY)
             .add_extension(x509.ExtendedKeyUsage(uses), critical=False)
         )

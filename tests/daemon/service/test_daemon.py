@@ -38,6 +38,7 @@ from littled_protocol.messages import (
     Status,
     StatusRequest,
 )
+from support.networks import needs_version_six
 from support.serving import (
     CANARY,
     STORE_STATUS,
@@ -298,9 +299,13 @@ def test_an_idle_daemon_notices_that_the_disk_is_full(store: Path) -> None:
         assert [line["event"] for line in daemon.lines[-2:]] == ["failed", "store"]
 
 
-def test_a_port_that_others_can_reach_needs_a_token(store: Path) -> None:
+@pytest.mark.parametrize(
+    "everywhere",
+    ["0.0.0.0", pytest.param("::", marks=needs_version_six)],  # noqa: S104 - no port is opened
+)
+def test_a_port_that_others_can_reach_needs_a_token(store: Path, everywhere: str) -> None:
     for name in ("tcp", "http"):
-        with serving(store, ready=False, **{name: ["0.0.0.0", 0]}) as daemon:  # noqa: S104
+        with serving(store, ready=False, **{name: [everywhere, 0]}) as daemon:
             assert daemon.ended() == 1
             assert any(line.get("error_type") == "AccessError" for line in daemon.lines)
     assert not store.with_suffix(".sock").exists()
@@ -338,6 +343,18 @@ def test_http_on_this_machine_goes_by_its_names(store: Path) -> None:
         for host in ("localhost", "127.0.0.1:1", "[::1]:2", "monitor.lan"):
             assert asked_over_http(daemon, "/status", Host=host) == 200
         assert asked_over_http(daemon, "/status", Host="evil.example") == 421
+
+
+@needs_version_six
+def test_http_on_the_loopback_address_of_version_six(store: Path) -> None:
+    with serving(store, http=["::1", 0]) as daemon:
+        host, port = daemon.address("http")
+        assert host == "[::1]"
+        for name in (f"[::1]:{port}", "[::1]", f"localhost:{port}"):
+            assert asked_over_http(daemon, "/status", Host=name) == 200
+        assert asked_over_http(daemon, "/status") == 200, "as the address itself is asked"
+        for name in ("::1", f"::1:{port}", "[::2]", "[::1%lo]", "[::ffff:127.0.0.1]", "[::1"):
+            assert asked_over_http(daemon, "/status", Host=name) == 421
 
 
 # --- The service manager --------------------------------------------------------------------------

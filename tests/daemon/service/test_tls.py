@@ -1,4 +1,4 @@
-"""TLS over real sockets: certificates that are right, foreign, expired, self-signed or missing."""
+"""TLS over real sockets: certificates right, foreign, expired, early, self-signed or missing."""
 
 import shutil
 import signal
@@ -20,6 +20,7 @@ from littled.service.tls import TlsFiles
 from littled_protocol.codec import encode_frame
 from littled_protocol.messages import Hello, Open, Opened, Ping, Pong, Subscribe, Welcome
 from support.certificates import Authority, Issued, write_key
+from support.networks import needs_version_six
 from support.predictions import STREAM, make_store
 from support.serving import Peer, Serving, serving
 
@@ -122,6 +123,7 @@ WRONG: dict[str, Callable[[Papers], Issued | None]] = {
     "foreign": lambda papers: papers.foreign.issue("boss"),
     "self-signed": lambda papers: papers.ours.issue("boss", self_signed=True),
     "expired": lambda papers: papers.ours.issue("boss", expired=True),
+    "not valid yet": lambda papers: papers.ours.issue("boss", early=True),
     "a server's": lambda papers: papers.ours.issue("boss", server=True),
 }
 
@@ -324,11 +326,18 @@ def test_what_is_wrong_with_a_file_is_said_in_one_sentence(papers: Papers, tmp_p
         assert "\n" not in str(raised.value)
 
 
-def test_beyond_this_machine_tls_is_needed_unless_switched_off_in_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "everywhere",
+    ["0.0.0.0", pytest.param("::", marks=needs_version_six)],  # noqa: S104 - no port is opened
+)
+def test_beyond_this_machine_tls_is_needed_unless_switched_off_in_words(
+    tmp_path: Path, everywhere: str
+) -> None:
     store = make_store(tmp_path / "store")
-    everywhere: dict[str, Any] = {"token": "0123456789abcdef" * 2}
-    with serving(store, ready=False, **everywhere, http=["0.0.0.0", 0]) as running:  # noqa: S104
-        assert running.ended() == 1
-        assert any(line.get("error_type") == "AccessError" for line in running.lines)
-    with serving(store, plaintext=True, **everywhere, tcp=["0.0.0.0", 0]) as running:  # noqa: S104
+    token: dict[str, Any] = {"token": "0123456789abcdef" * 2}
+    for name in ("tcp", "http"):
+        with serving(store, ready=False, **token, **{name: [everywhere, 0]}) as running:
+            assert running.ended() == 1
+            assert any(line.get("error_type") == "AccessError" for line in running.lines)
+    with serving(store, plaintext=True, **token, tcp=[everywhere, 0]) as running:
         assert running.stop() == 0

@@ -25,6 +25,7 @@ from littled.store.errors import StoreError, StoreRefused
 from littled.store.records import StoredRelease, ledger_genesis, ledger_head
 from littled.store.store import Store
 from littled.store.verify import verify
+from support.marks import read_mark, write_mark
 from support.stores import (
     HORIZON,
     LEARNER,
@@ -52,6 +53,25 @@ def make_filled(path: Path) -> None:
 def path(copy_of: Callable[..., Path]) -> Path:
     """A small closed store with a little of everything."""
     return copy_of(make_filled)
+
+
+@pytest.mark.in_a_folder
+def test_a_mark_below_a_producers_number_is_told(path: Path) -> None:
+    """Restored from an older copy, the store would take examples of this producer once more."""
+    place = path / "high-water-mark"
+    mark = read_mark(place)
+    stream = mark.streams[STREAM]
+    assert stream.numbers is not None
+    for name, number in stream.numbers.named.items():
+        named = {**stream.numbers.named, name: number - 1}
+        low = replace(stream, numbers=replace(stream.numbers, named=named))
+        write_mark(place, replace(mark, streams={STREAM: low}))
+        assert verify(path).findings == (
+            f"the high-water mark bounds producer {name} of {STREAM} by {number - 1}, though it "
+            f"has come to {number}: put back the newest mark, or serve the store once",
+        )
+    write_mark(place, mark)
+    assert verify(path).findings == ()
 
 
 def test_a_store_at_rest_is_sound(path: Path) -> None:
