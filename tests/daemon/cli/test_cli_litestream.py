@@ -61,6 +61,10 @@ def put_back(backup: Path, store: Path, folder: Path) -> Path:
     return folder
 
 
+# What came alone stands beside the database for a moment, where Litestream does not look.
+LACKING = "tail is missing or cut short"
+
+
 def feed(littled: Littled, daemon: Daemon, batches: int, change: int) -> None:
     """Feed, and wait until something was published of it."""
 
@@ -97,19 +101,23 @@ def test_a_copy_verifies_is_refused_behind_the_mark_and_goes_on_by_a_restore(
         feed(littled, daemon, 4, 24)
         time.sleep(0.5)
     current = put_back(backup, store, tmp_path / "current")
-    said = littled("verify", current, *marked, "--replay")
-    assert said.status == 0, said.out + said.err
+    said = littled("verify", current, *marked)
+    assert said.status == 1, said.out + said.err
+    (finding,) = said.out.splitlines()[1:]
+    assert LACKING in finding, "all else is sound"
     feed(littled, daemon, 8, 150)
     daemon.process.kill()
     daemon.process.communicate()
     behind = put_back(backup, store, tmp_path / "behind")
     said = littled("verify", behind, *marked)
     assert said.status == 1
-    assert all("which the high-water mark knows" in line for line in said.out.splitlines()[1:])
+    findings = [line for line in said.out.splitlines()[1:] if LACKING not in line]
+    assert findings
+    assert all("which the high-water mark knows" in line for line in findings)
     said = littled("serve", behind, *marked, "--unix", tmp_path / "b.sock")
     assert said.status == 3
-    assert said.sentence.endswith("may only go on by littled restore")
-    said = littled("restore", behind, *marked, "--yes")
+    assert said.sentence.endswith("by littled restore --copy")
+    said = littled("restore", behind, *marked, "--copy", "--yes")
     assert said.status == 0, said.err
     shutil.rmtree(store)
     behind.rename(store)
