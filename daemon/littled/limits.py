@@ -36,17 +36,25 @@ CONNECTIONS_MAX = 1024
 # not used yet, in equal shares.
 CONNECTIONS_PER_ORIGIN_SHARE = 0.5
 CONNECTIONS_RESERVED_SHARE = 0.25
+# What counts as one origin: all addresses of the loopback interface, and of an IPv6 network, that
+# have so many bits in common.
+ORIGIN_LOOPBACK_BITS = 8
+ORIGIN_IPV6_BITS = 64
 # Newcomers that are waited for; each is a bare socket. The longest silent makes room.
 LOBBY_MAX = 256
-# Accepted in one turn of the loop and for each listener (some 20 us each), and of those let in
-# (some 200 us each): a flood of connects delays everybody else by no more.
+# Newcomers that have said something and wait to be let in. With more nobody is accepted.
+ENTERING_MAX = 256
+# Accepted in one turn of the loop and for each listener (some 30 us each), and of those let in
+# (some 200 us each): a flood of connects delays everybody else by no more. Who has left already
+# takes half, and where nobody else comes, so many are accepted and closed in a turn.
 ACCEPTS_PER_TURN = 16
+LEAVERS_PER_TURN = 48
 ENTRIES_PER_TURN = 2
-# Connections that the kernel keeps waiting in front of the protocol's listeners. A flood fills any
-# queue; this one is passed through in a tenth of a second.
+# Connections that the kernel keeps waiting in front of each listener. A flood fills any queue; this
+# one is passed through in a tenth of a second.
 CONNECT_BACKLOG = 1024
 # Pause after a turn in which a listener had as many newcomers or more: 10,000 a second come in,
-# for a quarter of the loop's time.
+# for a third of the loop's time, or 25,000 that leave at once, for half of it.
 ACCEPT_PAUSE_SECONDS = 0.001
 # Pause after the process had no file descriptors left.
 ACCEPT_RETRY_SECONDS = 0.2
@@ -56,6 +64,9 @@ DESCRIPTORS_OTHER = 128
 SWEEP_SECONDS = 0.5
 # One read from a socket takes at most so much; the buffer is shared by all connections.
 RECEIVE_BYTES = 512 * 1024
+# The same for TLS, beneath it: one record of it. What a peer sends that is not read from stays in
+# the kernel, but for so much.
+TLS_READ_BYTES = 16 * 1024
 # Work for one peer at a time, and for all peers in one turn of the loop, in units of some 5 us: one
 # small message. Longer ones count by their bytes, columns of examples for less than anything else.
 WORK_PER_PEER_UNITS = 50
@@ -101,8 +112,6 @@ FRAME_GROWTH_SECONDS = 0.25
 UNSENT_BYTES_MAX = 64 * 1024 * 1024
 # Unsent bytes to one peer above which its subscriptions wait and nothing more is read from it.
 SEND_HIGH_WATER_BYTES = 256 * 1024
-# Connections that the kernel keeps waiting in front of HTTP while the daemon is busy.
-LISTEN_BACKLOG = 128
 # Idle time, time between probes, and number of probes after which a silent TCP peer counts as gone.
 KEEPALIVE_IDLE_SECONDS = 60
 KEEPALIVE_INTERVAL_SECONDS = 15
@@ -236,9 +245,11 @@ HTTP_EVENT_STREAMS_MAX = 64
 STATUS_STREAMS_MAX = 256
 # The same for health and metrics, which nobody else can use up: more than all who watch one daemon.
 HTTP_WATCH_CONNECTIONS_MAX = 16
-# Connections whose request is not there yet; they cost little, and the oldest makes room for a
-# newcomer. More than the kernel hands over at once, so that no request in time is among them.
+# Connections whose request is not there yet or stands in line for a slot; they cost little, and the
+# oldest makes room for a newcomer.
 HTTP_WAITING_MAX = 256
+# A request may stand in line for so long.
+HTTP_LINE_SECONDS = 2.0
 # From connecting, and a TLS handshake if there is one, to the end of the request's head.
 HTTP_HEAD_SECONDS = 5.0
 # Longest head: a request line and headers.
@@ -274,9 +285,16 @@ HTTP_FEED_COLUMN_BYTES_MAX = 8 * 1024 * 1024
 # Rows become durable within so long, or the request is to be sent again.
 HTTP_FEED_SECONDS = 30.0
 
-# Files that the process must be able to open.
+# Files that the process must be able to open: each of the two ways in has newcomers of its own.
 # `LimitNOFILE=` of the unit is above it.
-DESCRIPTORS_MAX = CONNECTIONS_MAX + LOBBY_MAX + HTTP_CONNECTIONS_MAX + DESCRIPTORS_OTHER
+DESCRIPTORS_MAX = (
+    CONNECTIONS_MAX
+    + HTTP_WAITING_MAX
+    + HTTP_CONNECTIONS_MAX
+    + HTTP_WATCH_CONNECTIONS_MAX
+    + 2 * (LOBBY_MAX + ENTERING_MAX)
+    + DESCRIPTORS_OTHER
+)
 
 # --- Memory ---------------------------------------------------------------------------------------
 

@@ -79,6 +79,12 @@ ATTACKS = {
     "catch up": Attack(first=_catch_up, leaves_at=4096),
 }
 
+# At the HTTP port; a request is good for one connection.
+HTTP_ATTACKS = {
+    "ask for health": Attack(first=lambda _: b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    "ask for metrics": Attack(first=lambda _: b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+}
+
 
 def connected(address: Address) -> socket.socket:
     """A socket on its way to a daemon, which does not wait for anything."""
@@ -172,7 +178,7 @@ def attacking(
     kind: str, address: Address, peers: int, seconds: float, processes: int = 1
 ) -> Iterator[list[subprocess.Popen[str]]]:
     """An attack that is under way: in so many processes, killed at the end if need be."""
-    assert kind in ATTACKS
+    assert kind in ATTACKS | HTTP_ATTACKS
     where = str(address) if isinstance(address, Path) else f"{address[0]}:{address[1]}"
     command = [sys.executable, __file__, kind, where, str(peers // processes), str(seconds)]
     running = [
@@ -206,7 +212,7 @@ def main(arguments: Sequence[str]) -> int:
     kind, where, peers, seconds = arguments
     host, _, port = where.rpartition(":")
     address: Address = (host, int(port)) if port.isdigit() else Path(where)
-    attackers = Attackers(ATTACKS[kind], address, min(int(peers), PEERS_MAX))
+    attackers = Attackers((ATTACKS | HTTP_ATTACKS)[kind], address, min(int(peers), PEERS_MAX))
     sys.stdout.write("begun\n")
     sys.stdout.flush()
     attackers.run(min(float(seconds), SECONDS_MAX))

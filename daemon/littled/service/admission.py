@@ -21,6 +21,11 @@ from littled.limits import (
 Guest = TypeVar("Guest", bound=Hashable)
 
 
+def share_of(most: int) -> int:
+    """Return how many of so many places one origin may have."""
+    return max(1, int(most * CONNECTIONS_PER_ORIGIN_SHARE))
+
+
 class Full(Exception):
     """There is no room for a newcomer, and nobody who would have to make it."""
 
@@ -28,15 +33,19 @@ class Full(Exception):
 class Admission(Generic[Guest]):
     """Counts guests by listener and origin, and knows which of them are idle since when."""
 
-    def __init__(self, listeners: int) -> None:
-        """Begin without guests at so many listeners, which are numbered from 0."""
+    def __init__(self, listeners: int, most: int | None = None) -> None:
+        """Begin without guests at so many listeners, which are numbered from 0.
+
+        most: how many guests there may be; None for as many as the protocol may have.
+        """
+        self._most = CONNECTIONS_MAX if most is None else most
         self._at_listener = [0] * listeners
         self._from_origin: Counter[str] = Counter()
         self._guests: dict[Guest, tuple[int, str]] = {}
         # Longest silent first.
         self._idle: dict[Guest, None] = {}
-        self._origin_max = max(1, int(CONNECTIONS_MAX * CONNECTIONS_PER_ORIGIN_SHARE))
-        self._reserved = int(CONNECTIONS_MAX * CONNECTIONS_RESERVED_SHARE) // max(1, listeners)
+        self._origin_max = share_of(self._most)
+        self._reserved = int(self._most * CONNECTIONS_RESERVED_SHARE) // max(1, listeners)
 
     def __len__(self) -> int:
         """Return how many guests there are."""
@@ -92,7 +101,7 @@ class Admission(Generic[Guest]):
             for number, count in enumerate(self._at_listener)
             if number != listener
         )
-        return CONNECTIONS_MAX - kept - self._at_listener[listener]
+        return self._most - kept - self._at_listener[listener]
 
     def _from(self, origin: str) -> Iterator[Guest]:
         return (guest for guest in self._idle if self._guests[guest][1] == origin)

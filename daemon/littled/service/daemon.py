@@ -570,7 +570,9 @@ class Daemon:
         hosts = listener.host_names | self._http_names if listener.is_local else None
         page = listener.is_local if self._page is None else self._page
         plans = Plans() if listener.is_local else None
-        return HttpServer(self, self._gate, self._server, hosts, page=page, plans=plans)
+        return HttpServer(
+            self, self._gate, self._server, hosts, page=page, plans=plans, log=self._log
+        )
 
     async def _sweep(self, context: ServerContext, reception: Reception) -> None:
         """Look for sessions that have broken a time limit, over and over."""
@@ -579,7 +581,7 @@ class Daemon:
             now = self._loop.time()
             for session in list(context.sessions):
                 session.check_time(now)
-            reception.check_time(now)
+            reception.check_time(now, limits.first_frame_seconds)
             tell_left_out(self._log)
 
     # --- Commits and the watchdog -----------------------------------------------------------------

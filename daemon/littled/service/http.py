@@ -16,14 +16,13 @@ site only after asking this one, and may have no `Origin`.
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import ssl
 from collections.abc import Collection
 
 from aiohttp import hdrs, web
 
-from littled.limits import HTTP_LINE_BYTES_MAX, HTTP_QUESTION_BYTES_MAX, LISTEN_BACKLOG
+from littled.limits import HTTP_LINE_BYTES_MAX, HTTP_QUESTION_BYTES_MAX
 from littled.service.access import Gate
 from littled.service.http_answers import check_here, refused
 from littled.service.http_asking import AskPages
@@ -35,6 +34,8 @@ from littled.service.http_routes import OPEN, PAGE_FILES, ROUTES, Route
 from littled.service.http_rules import RulePages
 from littled.service.http_surface import Handler, Surface
 from littled.service.http_watching import WatchPages
+from littled.service.listeners import Listener
+from littled.service.logs import Log, make_log
 from littled.service.planning import Plans
 from littled_protocol import limits
 
@@ -53,6 +54,7 @@ class HttpServer:
         *,
         page: bool = True,
         plans: Plans | None = None,
+        log: Log | None = None,
     ) -> None:
         """Make a server that shows `surface` to whom `gate` admits, under the name `server`.
 
@@ -76,20 +78,16 @@ class HttpServer:
             handler_cancellation=True,
             shutdown_timeout=limits.close_seconds,
         )
+        self._log = make_log("json") if log is None else log
         self._connections: HttpConnections | None = None
-        self._listener: asyncio.Server | None = None
 
     async def start(self, listener: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         """Begin to answer on a bound socket."""
         await self._runner.setup()
         server = self._runner.server
         assert server is not None, "the runner has no server after its setup"
-        connections = self._connections = HttpConnections(server, tls)
-        connections.start()
-        loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(
-            connections, sock=listener, backlog=LISTEN_BACKLOG
-        )
+        self._connections = HttpConnections(server, Listener(listener, tls=tls), self._log)
+        self._connections.start()
 
     def check_rights(self) -> None:
         """The rules have changed: streams of events end, and who still may comes back."""
@@ -98,10 +96,9 @@ class HttpServer:
     async def stop(self) -> None:
         """Stop answering; streams of events end."""
         self._rules.end_events()
-        if self._listener is not None:
-            self._listener.close()
-        if self._connections is not None:
-            self._connections.stop()
+        connections, self._connections = self._connections, None
+        if connections is not None:
+            connections.stop()
         await self._runner.cleanup()
 
     def _application(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from aiohttp import web
 
@@ -13,6 +15,7 @@ from littled.service.http_answers import as_json, check_here, refused
 from littled.service.http_bodies import parameters, question_body, rows_body
 from littled.service.http_errors import UNAVAILABLE, HttpError
 from littled.service.http_guard import RIGHTS
+from littled.service.http_slots import Shares
 from littled.service.http_surface import Handler, Surface
 from littled.service.questions import read_question, response_to
 from littled.service.writer import WriterStopped
@@ -24,8 +27,8 @@ class AskPages:
     def __init__(self, surface: Surface) -> None:
         """Ask and feed `surface`."""
         self._surface = surface
-        self._questions = 0
-        self._feeds = 0
+        self._questions = Shares()
+        self._feeds = Shares()
 
     @property
     def answers(self) -> dict[str, Handler]:
@@ -38,29 +41,25 @@ class AskPages:
 
     async def predict(self, request: web.Request) -> web.Response:
         """Private answers about points."""
-        if self._questions >= HTTP_QUESTIONS_MAX:
-            return refused(
-                HttpError(UNAVAILABLE, "too many questions are being answered; ask again later")
-            )
-        self._questions += 1
         try:
-            may = partial(request[RIGHTS].may, Permission.PREDICT)
-            surface = self._surface
-            asked = read_question(
-                await question_body(request),
-                surface.x_types,
-                surface.words,
-                may,
-                lambda stream: check_here(surface, [stream]),
-            )
-            status, value = response_to(await surface.predict(asked))
+            with self._questions.place(request, HTTP_QUESTIONS_MAX, _too_many_questions):
+                status, value = await self._answered(request)
         except HttpError as error:
             return refused(error)
         except WriterStopped:
             return refused(HttpError(UNAVAILABLE, "the daemon is stopping; ask again later"))
-        finally:
-            self._questions -= 1
         return as_json(value, status)
+
+    async def _answered(self, request: web.Request) -> tuple[int, Mapping[str, Any]]:
+        surface = self._surface
+        asked = read_question(
+            await question_body(request),
+            surface.x_types,
+            surface.words,
+            partial(request[RIGHTS].may, Permission.PREDICT),
+            lambda stream: check_here(surface, [stream]),
+        )
+        return response_to(await surface.predict(asked))
 
     async def next_sequence(self, request: web.Request) -> web.Response:
         """Where a producer goes on."""
@@ -74,20 +73,22 @@ class AskPages:
 
     async def feed(self, request: web.Request) -> web.Response:
         """Rows become durable."""
-        if self._feeds >= HTTP_FEEDS_MAX:
-            return refused(
-                HttpError(UNAVAILABLE, "too many bodies are being read; send this one again later")
-            )
-        self._feeds += 1
         try:
-            feed = Feed.read(request.match_info["stream"], parameters(request), rows=True)
-            lines, body = await rows_body(request)
-            return as_json(await self._surface.feeding.feed(feed, body, lines=lines))
+            with self._feeds.place(request, HTTP_FEEDS_MAX, _too_many_bodies):
+                feed = Feed.read(request.match_info["stream"], parameters(request), rows=True)
+                lines, body = await rows_body(request)
+                return as_json(await self._surface.feeding.feed(feed, body, lines=lines))
         except HttpError as error:
             return refused(error)
         except WriterStopped:
             return refused(
                 HttpError(UNAVAILABLE, "the daemon is stopping; send the rows again later")
             )
-        finally:
-            self._feeds -= 1
+
+
+def _too_many_questions() -> HttpError:
+    return HttpError(UNAVAILABLE, "too many questions are being answered; ask again later")
+
+
+def _too_many_bodies() -> HttpError:
+    return HttpError(UNAVAILABLE, "too many bodies are being read; send this one again later")

@@ -10,8 +10,6 @@ off: one whose head does not come, that takes no bytes, or that sends more than 
 from __future__ import annotations
 
 import asyncio
-import ssl
-from asyncio import sslproto
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -19,12 +17,19 @@ from littled.limits import (
     HTTP_CONNECTIONS_MAX,
     HTTP_HEAD_BYTES_MAX,
     HTTP_HEAD_SECONDS,
+    HTTP_LINE_SECONDS,
     HTTP_REQUEST_BYTES_MAX,
     HTTP_WAITING_MAX,
     HTTP_WATCH_CONNECTIONS_MAX,
     SWEEP_SECONDS,
 )
+from littled.service.admission import Admission
+from littled.service.http_slots import Slots
+from littled.service.listeners import Listener
+from littled.service.logs import Log
+from littled.service.reception import Guest, Newcomer, Reception
 from littled_protocol import limits
+from littled_protocol.errors import ErrorCode
 from littled_protocol.foreign import http_refusal
 
 # Pages that have slots of their own.
@@ -43,112 +48,65 @@ _FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n" + _EMPT
 class HttpConnections:
     """All connections of one HTTP listener.
 
-    `answer` makes the protocol that reads a request and writes the answer to it. With TLS a
-    connection waits from its handshake on.
+    `answer` makes the protocol that reads a request and writes the answer to it.
     """
 
     def __init__(
-        self, answer: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None = None
+        self, answer: Callable[[], asyncio.Protocol], listener: Listener, log: Log
     ) -> None:
         """Begin with none."""
         self.answer = answer
-        self._tls = tls
-        # Dicts for their order: the oldest first. By whether the slot is one for who watches.
+        self._listener = listener
+        # A dict for its order: the oldest first.
         self.waiting: dict[HttpConnection, None] = {}
-        self.slots: dict[bool, dict[HttpConnection, None]] = {True: {}, False: {}}
+        # By whether they are for who watches.
+        self.slots = {True: Slots(HTTP_WATCH_CONNECTIONS_MAX), False: Slots(HTTP_CONNECTIONS_MAX)}
+        # Of those who have no slot yet, in their handshake of TLS or later.
+        self._admission: Admission[Guest] = Admission(1, HTTP_WAITING_MAX)
+        self._reception = Reception(
+            [listener], self._admission, self._make, lambda _: None, log, farewell=lambda _: b""
+        )
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def __call__(self) -> asyncio.BaseProtocol:
-        """Return the protocol of a new connection."""
-        connection = HttpConnection(self)
-        return connection if self._tls is None else _Handshake(connection, self._tls)
+    def _make(self, newcomer: Newcomer) -> HttpConnection:
+        return HttpConnection(self, newcomer.origin, newcomer.accepted_at)
 
     def start(self) -> None:
-        """Begin to look for broken time limits."""
+        """Begin to accept, and to look for broken time limits."""
+        self._reception.open()
         loop = asyncio.get_running_loop()
         self._sweeper = loop.call_later(SWEEP_SECONDS, self._sweep)
 
     def stop(self) -> None:
-        """Stop looking, and close what still waits for a request."""
+        """Accept nothing more, stop looking, and close what still waits for a request."""
+        self._reception.close()
+        self._listener.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
         for connection in list(self.waiting):
             connection.cut()
 
-    def add(self, connection: HttpConnection) -> None:
-        """Let a new connection wait; the one that waits longest makes room."""
-        if connection in self.waiting:
-            return
-        self.waiting[connection] = None
-        if len(self.waiting) > HTTP_WAITING_MAX:
-            next(iter(self.waiting)).cut()
-
-    def take_slot(self, connection: HttpConnection, *, watches: bool) -> bool:
-        """Give a waiting connection a slot; return False when there is none.
-
-        Who was answered and has only not closed yet makes room for a newcomer.
-        """
-        slots = self.slots[watches]
-        if len(slots) >= (HTTP_WATCH_CONNECTIONS_MAX if watches else HTTP_CONNECTIONS_MAX):
-            answered = (other for other in slots if other.is_answered)
-            if (oldest := next(answered, None)) is None:
-                return False
-            oldest.cut()
-        del self.waiting[connection]
-        slots[connection] = None
-        return True
+    def begun(self, connection: HttpConnection) -> None:
+        """Take note that a connection has a slot and waits no more."""
+        self.waiting.pop(connection, None)
+        self._admission.leave(connection)
 
     def forget(self, connection: HttpConnection) -> None:
         """Take note that a connection is over."""
-        for connections in (self.waiting, *self.slots.values()):
-            connections.pop(connection, None)
+        self.begun(connection)
+        for slots in self.slots.values():
+            slots.leave(connection)
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
-        for connections in (self.waiting, *self.slots.values()):
-            for connection in list(connections):
-                connection.check_time(loop.time())
+        self._reception.check_time(loop.time(), HTTP_HEAD_SECONDS)
+        for connection in list(self.waiting):
+            connection.check_time(loop.time())
+        for slots in self.slots.values():
+            for asker in list(slots):
+                asker.check_time(loop.time())
+            slots.serve()  # some may have been answered
         self._sweeper = loop.call_later(SWEEP_SECONDS, self._sweep)
-
-
-class _Handshake(sslproto.SSLProtocol):
-    """TLS under a connection, which counts as one from its first byte on, done or not."""
-
-    # The library would keep four times as much for each connection.
-    max_size = 64 * 1024
-
-    def __init__(self, connection: HttpConnection, tls: ssl.SSLContext) -> None:
-        """Shake hands for a connection."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-        done.add_done_callback(_pass_over)
-        super().__init__(
-            loop,
-            connection,
-            tls,
-            done,
-            server_side=True,
-            # Seconds may have fractions, whatever their type is said to be.
-            ssl_handshake_timeout=cast("int", HTTP_HEAD_SECONDS),
-            ssl_shutdown_timeout=limits.close_seconds,
-        )
-        self._connection = connection
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
-        self._connection.connection_made(transport)
-        super().connection_made(cast("asyncio.Transport", transport))
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        """End, also before the handshake was done."""
-        super().connection_lost(exc)
-        self._connection.connection_lost(exc)
-
-
-def _pass_over(done: asyncio.Future[None]) -> None:
-    """Look at why a handshake failed, which nobody needs to hear of."""
-    if not done.cancelled():
-        done.exception()
 
 
 def _path_in(target: bytes) -> bytes:
@@ -159,17 +117,20 @@ def _path_in(target: bytes) -> bytes:
     return target.partition(b"?")[0]
 
 
-class HttpConnection(asyncio.Protocol):
+class HttpConnection(Guest, asyncio.Protocol):
     """One connection: waits for the head of a request, then stands before who answers it."""
 
-    def __init__(self, connections: HttpConnections) -> None:
-        """Belong to these connections."""
+    def __init__(self, connections: HttpConnections, origin: str, since: float) -> None:
+        """Belong to these connections; it came from there, and at that time of the loop."""
+        self.origin = origin
         self._connections = connections
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Protocol | None = None
         self._head = bytearray()
         self._left_bytes = HTTP_REQUEST_BYTES_MAX
-        self._since = self._taken_at = 0.0
+        self._since = self._taken_at = since
+        # Since when it stands in line for a slot.
+        self._asked_at: float | None = None
         self._unsent_bytes = 0
 
     @property
@@ -177,7 +138,7 @@ class HttpConnection(asyncio.Protocol):
         """Whether the answer is written, and only its way to the peer is left."""
         return self._transport is not None and self._transport.is_closing()
 
-    def cut(self) -> None:
+    def cut(self, _code: ErrorCode = ErrorCode.LIMIT_EXCEEDED) -> None:
         """End the connection at once."""
         self._connections.forget(self)
         if self._transport is not None:
@@ -191,19 +152,22 @@ class HttpConnection(asyncio.Protocol):
         if self._unsent_bytes == 0 or unsent < self._unsent_bytes:
             self._taken_at = now
         self._unsent_bytes = unsent
-        if now - self._taken_at > limits.send_seconds or (
-            self._answer is None and now - self._since > HTTP_HEAD_SECONDS
-        ):
+        if now - self._taken_at > limits.send_seconds:
+            self.cut()
+        elif self._asked_at is not None:
+            if now - self._asked_at > HTTP_LINE_SECONDS:
+                self._connections.forget(self)
+                self._transport.write(_FULL)
+                self._transport.close()
+        elif self._answer is None and now - self._since > HTTP_HEAD_SECONDS:
             self.cut()
 
     # --- Called by the loop -----------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait, or go on with it once the handshake of TLS is done."""
-        if self._transport is None:
-            self._since = self._taken_at = asyncio.get_running_loop().time()
+        """Begin to wait for a request."""
         self._transport = cast("asyncio.Transport", transport)
-        self._connections.add(self)
+        self._connections.waiting[self] = None
 
     def data_received(self, data: bytes) -> None:
         """Collect the head of the request, or pass on what comes after it."""
@@ -221,7 +185,7 @@ class HttpConnection(asyncio.Protocol):
                 self._transport.close()
 
     def _take_head(self, transport: asyncio.Transport) -> None:
-        """Hand the request over to who answers it, once its head is whole."""
+        """Ask for a slot once the head of the request is whole."""
         if _HEAD_END not in self._head[: HTTP_HEAD_BYTES_MAX + len(_HEAD_END)]:
             if len(self._head) > HTTP_HEAD_BYTES_MAX:
                 transport.write(_TOO_LONG)
@@ -229,12 +193,19 @@ class HttpConnection(asyncio.Protocol):
             return
         words = bytes(self._head.partition(b"\r\n")[0]).split(b" ")
         path = _path_in(words[1]) if len(words) > 1 else b""
-        if not self._connections.take_slot(self, watches=path in WATCHED):
-            transport.write(_FULL)
-            transport.close()
-            return
+        self._asked_at = asyncio.get_running_loop().time()
+        self._connections.slots[path in WATCHED].ask(self)
+        if self._answer is None:
+            transport.pause_reading()
+
+    def begin(self) -> None:
+        """Hand the request over to who answers it."""
+        assert self._transport is not None, "a connection that is over has no slot"
+        self._connections.begun(self)
+        self._asked_at = None
         self._answer = self._connections.answer()
-        self._answer.connection_made(transport)
+        self._answer.connection_made(self._transport)
+        self._transport.resume_reading()
         self._answer.data_received(bytes(self._head))
         self._head.clear()
 

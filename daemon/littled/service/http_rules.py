@@ -18,6 +18,7 @@ from littled.service.http_errors import AGAIN, HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_numbers import number_in
 from littled.service.http_routes import FORMATS
+from littled.service.http_slots import Shares
 from littled.service.http_surface import Handler, Surface
 from littled.service.news import Wanted, tell
 from littled_client.published import Published
@@ -33,7 +34,7 @@ class RulePages:
     def __init__(self, surface: Surface) -> None:
         """Show the rules of `surface`."""
         self._surface = surface
-        self._event_streams = 0
+        self._event_streams = Shares()
         self._stopping = asyncio.Event()
 
     @property
@@ -132,13 +133,14 @@ class RulePages:
         self, request: web.Request, stream: Callable[[web.StreamResponse], Awaitable[None]]
     ) -> web.StreamResponse:
         """Answer with the events that `stream` writes, as long as the reader takes them."""
-        if self._event_streams >= HTTP_EVENT_STREAMS_MAX:
-            raise web.HTTPServiceUnavailable(
-                text="too many streams of events are open\n", headers=AGAIN
-            )
-        self._event_streams += 1
+        with self._event_streams.place(request, HTTP_EVENT_STREAMS_MAX, _too_many_events):
+            return await self._told(request, stream)
+
+    async def _told(
+        self, request: web.Request, stream: Callable[[web.StreamResponse], Awaitable[None]]
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "text/event-stream"})
         try:
-            response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "text/event-stream"})
             await response.prepare(request)
             await stream(response)
         except TimeoutError:
@@ -146,8 +148,6 @@ class RulePages:
             # is thrown away, as a close in good order would wait for it in turn.
             if request.transport is not None:
                 request.transport.abort()
-        finally:
-            self._event_streams -= 1
         return response
 
     async def _stream(self, response: web.StreamResponse, learner: str, version: int) -> None:
@@ -193,6 +193,10 @@ class RulePages:
 
     def _release(self, release: Release) -> ReleaseFacts:
         return Published.from_release(release, self._surface.words[release.learner]).to_dict()
+
+
+def _too_many_events() -> web.HTTPException:
+    return web.HTTPServiceUnavailable(text="too many streams of events are open\n", headers=AGAIN)
 
 
 def _check_sql_names(asked: Mapping[str, str]) -> None:

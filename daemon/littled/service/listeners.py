@@ -22,6 +22,8 @@ from littled.limits import (
     KEEPALIVE_IDLE_SECONDS,
     KEEPALIVE_INTERVAL_SECONDS,
     KEEPALIVE_PROBES,
+    ORIGIN_IPV6_BITS,
+    ORIGIN_LOOPBACK_BITS,
 )
 from littled.service.access import is_loopback
 from littled_client.addresses import Address, TcpAddress, UnixAddress, parse_address
@@ -142,11 +144,11 @@ def bind_tcp(address: Address | str, tls: ssl.SSLContext | None = None) -> Liste
     return Listener(listener, tls=tls)
 
 
-def origin_of(peer: socket.socket) -> str:
+def origin_of(peer: socket.socket | TransportSocket) -> str:
     """Return who is at the other end, in public terms: "uid N", or the address it comes from.
 
-    All addresses of an IPv6 network of 64 bits are one origin, since whoever has one has them all.
-    Raises OSError when the peer is gone.
+    All addresses of an IPv6 network of 64 bits are one origin, and so are the 16 million of the
+    loopback interface, since whoever has one has them all. Raises OSError when the peer is gone.
     """
     if peer.family == socket.AF_UNIX:
         credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
@@ -154,8 +156,10 @@ def origin_of(peer: socket.socket) -> str:
     address = ipaddress.ip_address(peer.getpeername()[0].partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is None:
-            return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))
+            return str(ipaddress.ip_network((address, ORIGIN_IPV6_BITS), strict=False))
         address = address.ipv4_mapped
+    if address.is_loopback:
+        return str(ipaddress.ip_network((address, ORIGIN_LOOPBACK_BITS), strict=False))
     return str(address)
 
 

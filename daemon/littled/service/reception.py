@@ -3,17 +3,19 @@
 A session costs far more than a socket. So a newcomer waits in the *lobby* as a bare socket until
 its first byte has arrived; one that leaves before costs next to nothing, one that stays silent is
 closed after a time or makes room for others. Every step is taken a few times in each turn of the
-event loop, and what is left over waits for the next: the kernel's queue holds the rest.
+event loop, and what is left over waits for the next: the kernel's queue holds the rest. Peers of
+the protocol and of HTTP come in the same way, each with a reception of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import select
 import socket
 from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,10 +25,15 @@ from littled.limits import (
     ACCEPT_RETRY_SECONDS,
     ACCEPTS_PER_TURN,
     CONNECT_BACKLOG,
+    ENTERING_MAX,
     ENTRIES_PER_TURN,
+    LEAVERS_PER_TURN,
     LOBBY_MAX,
+    TLS_READ_BYTES,
 )
 from littled.service.admission import Admission, Full
+from littled.service.handshakes import shake_hands
+from littled.service.lines import Line
 from littled.service.listeners import Listener, origin_of
 from littled.service.logs import Log
 from littled_protocol import limits
@@ -35,10 +42,7 @@ from littled_protocol.errors import ErrorCode, ProtocolError
 from littled_protocol.messages import error_message
 
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-_TLS_WAITS = {
-    "ssl_handshake_timeout": limits.first_frame_seconds,
-    "ssl_shutdown_timeout": limits.close_seconds,
-}
+_ASKED = select.POLLIN | select.POLLRDHUP
 _GONE = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 
 
@@ -55,16 +59,21 @@ class Newcomer:
     accepted_at: float
 
 
-class Guest(asyncio.BufferedProtocol, ABC):
-    """What a reception needs of a session."""
+class Guest(asyncio.BaseProtocol, ABC):
+    """What a reception needs of whom it lets in."""
 
     @abstractmethod
     def cut(self, code: ErrorCode) -> None:
         """End at once with a code, to make room."""
 
 
+def protocol_farewell(code: ErrorCode) -> bytes:
+    """Return what a peer of the protocol is told that is turned away."""
+    return encode_frame(error_message(ProtocolError(code)))
+
+
 class Reception:
-    """Accepts on the listeners, and makes sessions of newcomers that have begun to speak."""
+    """Accepts on the listeners, and makes guests of newcomers that have begun to speak."""
 
     def __init__(
         self,
@@ -73,21 +82,27 @@ class Reception:
         make: Callable[[Newcomer], Guest],
         refused: Callable[[ErrorCode], None],
         log: Log,
+        farewell: Callable[[ErrorCode], bytes] = protocol_farewell,
     ) -> None:
         """Accept nothing yet; used on the running loop alone.
 
-        `make` makes the session of a newcomer; `refused` is told the codes with which others were
-        closed.
+        `make` makes a guest of a newcomer; `refused` is told the codes with which others were
+        closed, and `farewell` says what these are told.
         """
         self._listeners = listeners
         self._admission = admission
         self._make = make
         self._refused = refused
         self._log = log
+        self._farewell = farewell
         self._loop = asyncio.get_running_loop()
         self._lobby: dict[Newcomer, None] = {}
         self._origins: Counter[str] = Counter()
-        self._speaking: deque[Newcomer] = deque()
+        self._speaking: Line[Newcomer] = Line()
+        self._letting_in = False
+        # How many are accepted in a turn: more where they all have left when they are looked at.
+        self._at_once = [ACCEPTS_PER_TURN] * len(listeners)
+        self._tls_buffer = bytearray(TLS_READ_BYTES)
         self._entering: dict[Guest, asyncio.Task[None]] = {}
         self._retries: dict[int, asyncio.TimerHandle] = {}
         self.accepted = 0
@@ -99,6 +114,7 @@ class Reception:
     def open(self) -> None:
         """Begin to accept."""
         for number, listener in enumerate(self._listeners):
+            listener.socket.setblocking(False)
             listener.socket.listen(CONNECT_BACKLOG)
             self._watch(number)
 
@@ -110,14 +126,13 @@ class Reception:
                 self._retries.pop(number).cancel()
         for newcomer in [*self._lobby, *self._speaking]:
             self._turn_away(newcomer, ErrorCode.SHUTTING_DOWN)
-        self._speaking.clear()
         for task in self._entering.values():
             task.cancel()
 
-    def check_time(self, now: float) -> None:
-        """Close newcomers that were silent for too long; `now` is the loop's time."""
+    def check_time(self, now: float, silent_seconds: float) -> None:
+        """Close newcomers that were silent for so long; `now` is the loop's time."""
         for newcomer in list(self._lobby):
-            if now - newcomer.accepted_at <= limits.first_frame_seconds:
+            if now - newcomer.accepted_at <= silent_seconds:
                 break
             self._turn_away(newcomer, ErrorCode.LIMIT_EXCEEDED)
 
@@ -128,24 +143,37 @@ class Reception:
         self._loop.add_reader(self._listeners[number].socket, self._accept, number)
 
     def _accept(self, number: int) -> None:
-        """Accept what may be accepted in this turn."""
+        """Accept what may be accepted in this turn; who has left already costs little."""
         listening = self._listeners[number].socket
-        for _ in range(ACCEPTS_PER_TURN):
+        most = min(self._at_once[number], ENTERING_MAX - len(self._speaking))
+        poll, found, failure = select.poll(), list[int](), 0
+        while len(found) < most and not failure:
             try:
-                accepted, _ = listening.accept()
+                # An object for each would cost half as much again.
+                descriptor, _ = listening._accept()  # type: ignore[attr-defined]
             except OSError as error:
-                if error.errno in _EXHAUSTED:
-                    self._wait_for_descriptors(number)
-                # Anything else is that nobody waits, or that who waited is gone.
-                return
-            self.accepted += 1
-            state = _state(accepted)
-            if state & _GONE:
-                accepted.close()
+                # Nobody waits, or who waited is gone, or there are no descriptors.
+                failure = error.errno or errno.EAGAIN
             else:
-                self._receive(accepted, number, state)
-        # Perhaps there is no end of them: the others on the loop have their time first.
-        self._pause(number, ACCEPT_PAUSE_SECONDS)
+                poll.register(descriptor, _ASKED)
+                found.append(descriptor)
+        self.accepted += len(found)
+        states, stayed = dict(poll.poll(0)), 0
+        for descriptor in found:
+            state = states.get(descriptor, 0)
+            if state & _GONE:
+                os.close(descriptor)
+            else:
+                stayed += 1
+                self._receive(socket.socket(fileno=descriptor), number, state)
+        if failure in _EXHAUSTED:
+            self._wait_for_descriptors(number)
+        elif not failure:
+            # Perhaps there is no end of them: the others on the loop have their time first.
+            self._at_once[number] = (
+                ACCEPTS_PER_TURN if stayed else min(2 * self._at_once[number], LEAVERS_PER_TURN)
+            )
+            self._pause(number, ACCEPT_PAUSE_SECONDS)
 
     def _pause(self, number: int, seconds: float) -> None:
         self._loop.remove_reader(self._listeners[number].socket)
@@ -198,15 +226,17 @@ class Reception:
     # --- Letting in -------------------------------------------------------------------------------
 
     def _speak(self, newcomer: Newcomer) -> None:
-        self._speaking.append(newcomer)
-        if len(self._speaking) == 1:
+        self._speaking.add(newcomer, newcomer.origin)
+        if not self._letting_in:
+            self._letting_in = True
             self._loop.call_soon(self._let_in)
 
     def _let_in(self) -> None:
         """Let in the next few; those that have left meanwhile are closed."""
         entries = 0
         for _ in range(min(len(self._speaking), ACCEPTS_PER_TURN)):
-            newcomer = self._speaking.popleft()
+            newcomer = self._speaking.take()
+            assert newcomer is not None, "so many were there"
             if _state(newcomer.socket) & _GONE:
                 newcomer.socket.close()
                 continue
@@ -214,7 +244,8 @@ class Reception:
             entries += 1
             if entries == ENTRIES_PER_TURN:
                 break
-        if self._speaking:
+        self._letting_in = bool(self._speaking)
+        if self._letting_in:
             self._loop.call_soon(self._let_in)
 
     def _enter(self, newcomer: Newcomer) -> None:
@@ -235,13 +266,13 @@ class Reception:
         task.add_done_callback(lambda _: self._entering.pop(guest))
 
     async def _connect(self, guest: Guest, newcomer: Newcomer) -> None:
-        """Give the connection to its session, which counts itself out in the end."""
+        """Give the connection to its guest, which counts itself out in the end."""
         tls = self._listeners[newcomer.listener].tls
-        waits = {} if tls is None else _TLS_WAITS
         try:
-            await self._loop.connect_accepted_socket(
-                lambda: guest, newcomer.socket, ssl=tls, **waits
-            )
+            if tls is None:
+                await self._loop.connect_accepted_socket(lambda: guest, newcomer.socket)
+            else:
+                await shake_hands(guest, newcomer.socket, tls, self._tls_buffer)
         except (OSError, asyncio.CancelledError):  # no TLS that we take, or gone, or stopping
             self._admission.leave(guest)
             newcomer.socket.close()
@@ -249,11 +280,12 @@ class Reception:
     def _turn_away(self, newcomer: Newcomer, code: ErrorCode) -> None:
         """Close a newcomer; the peer is told the code if it can be done without waiting."""
         self._forget(newcomer)
+        self._speaking.leave(newcomer, newcomer.origin)
         with suppress(OSError):
             newcomer.socket.recv(limits.first_frame_bytes_max)
         if self._listeners[newcomer.listener].tls is None:
             with suppress(OSError):
-                newcomer.socket.send(encode_frame(error_message(ProtocolError(code))))
+                newcomer.socket.send(self._farewell(code))
         newcomer.socket.close()
         self._refused(code)
 
@@ -261,6 +293,6 @@ class Reception:
 def _state(connection: socket.socket) -> int:
     """Return what poll says of a connection at this moment, 0 if there is nothing to say."""
     poll = select.poll()
-    poll.register(connection, select.POLLIN | select.POLLRDHUP)
+    poll.register(connection, _ASKED)
     found = poll.poll(0)
     return found[0][1] if found else 0

@@ -132,7 +132,7 @@ class ServerContext:
     receiving: Receiving = field(default_factory=Receiving)
 
 
-class Session(Guest):
+class Session(Guest, asyncio.BufferedProtocol):
     """One peer's connection."""
 
     def __init__(self, context: ServerContext, transport_name: TransportName, gate: Gate) -> None:

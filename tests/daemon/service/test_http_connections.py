@@ -171,51 +171,50 @@ async def test_a_byte_now_and_then_does_not_extend_the_time(
         await asyncio.wait_for(drip(), WAIT_SECONDS)
 
 
-async def test_those_who_watch_have_slots_of_their_own(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http_connections, "HTTP_CONNECTIONS_MAX", 3)
-    for _ in range(3):
-        await site.follow()
-    full = await site.ask(STATUS)
-    assert full.startswith(b"HTTP/1.1 503 ")
-    assert b"Retry-After" in full
-    assert await is_well(site)
-    for target in (b"/metrics?a=1", b"http://a/metrics", b"http://a/metrics?a=/"):
-        request = b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n"
-        assert b"littled_connections" in await site.ask(request)
-    for target in (b"http://a/status", b"http://metrics/", b"http:/metrics", b"metrics", b"*"):
-        full = await site.ask(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+async def test_those_who_watch_have_slots_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_connections, "HTTP_CONNECTIONS_MAX", 6)  # three for one origin
+    monkeypatch.setattr(http_connections, "HTTP_LINE_SECONDS", 0.2)
+    async with running() as site:
+        for _ in range(3):
+            await site.follow()
+        full = await site.ask(STATUS)
         assert full.startswith(b"HTTP/1.1 503 ")
+        assert b"Retry-After" in full
+        assert await is_well(site)
+        for target in (b"/metrics?a=1", b"http://a/metrics", b"http://a/metrics?a=/"):
+            request = b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n"
+            assert b"littled_connections" in await site.ask(request)
+        for target in (b"http://a/status", b"http://metrics/", b"http:/metrics", b"metrics", b"*"):
+            full = await site.ask(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert full.startswith(b"HTTP/1.1 503 ")
 
 
-async def test_who_watches_and_does_not_read_makes_room(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http_connections, "HTTP_WATCH_CONNECTIONS_MAX", 2)
+async def test_who_watches_and_does_not_read_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_connections, "HTTP_WATCH_CONNECTIONS_MAX", 4)  # two for one origin
     monkeypatch.setattr(Surface, "metrics", lambda *_: (b"a" * PAGE_BYTES, "text/plain"))
-    for _ in range(4):
-        await site.connect(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", receive_bytes=4096)
-    await site.until(lambda: len(site.connections.slots[True]) == 2)
-    monkeypatch.setattr(limits, "send_seconds", 0.3)
-    await site.until(lambda: not site.connections.slots[True])
-    assert await is_well(site)
+    async with running() as site:
+        for _ in range(4):
+            await site.connect(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", receive_bytes=4096)
+        await site.until(lambda: len(site.connections.slots[True]) == 2)
+        monkeypatch.setattr(limits, "send_seconds", 0.3)
+        await site.until(lambda: not site.connections.slots[True])
+        assert await is_well(site)
 
 
-async def test_a_peer_that_does_not_read_loses_its_slot(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site.surface.page = {"streams": {}, "text": "a" * PAGE_BYTES}
-    monkeypatch.setattr(http_connections, "HTTP_CONNECTIONS_MAX", 2)
-    monkeypatch.setattr(limits, "send_seconds", 1.0)
-    for _ in range(2):
-        await site.connect(STATUS, receive_bytes=4096)
-    await site.until(lambda: len(site.connections.slots[False]) == 2)
-    assert (await site.ask(STATUS)).startswith(b"HTTP/1.1 503 ")
-    assert await is_well(site)
-    await site.until(lambda: not site.connections.slots[False])
-    site.surface.page = {"streams": {}}
-    assert b"200 OK" in await site.ask(STATUS)
+async def test_a_peer_that_does_not_read_loses_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_connections, "HTTP_CONNECTIONS_MAX", 4)  # two for one origin
+    monkeypatch.setattr(http_connections, "HTTP_LINE_SECONDS", 0.2)
+    monkeypatch.setattr(limits, "send_seconds", 2.0)
+    async with running() as site:
+        site.surface.page = {"streams": {}, "text": "a" * PAGE_BYTES}
+        for _ in range(2):
+            await site.connect(STATUS, receive_bytes=4096)
+        await site.until(lambda: len(site.connections.slots[False]) == 2)
+        assert (await site.ask(STATUS)).startswith(b"HTTP/1.1 503 ")
+        assert await is_well(site)
+        await site.until(lambda: not site.connections.slots[False])
+        site.surface.page = {"streams": {}}
+        assert b"200 OK" in await site.ask(STATUS)
 
 
 async def test_a_head_has_its_length(site: Site) -> None:

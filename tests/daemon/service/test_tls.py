@@ -27,10 +27,6 @@ from support.serving import Peer, Serving, serving
 SHORT = {
     "littled_protocol.limits.first_frame_seconds": 1.0,
     "littled.service.http_connections.HTTP_HEAD_SECONDS": 1.0,
-    "littled.service.reception._TLS_WAITS": {
-        "ssl_handshake_timeout": 1.0,
-        "ssl_shutdown_timeout": 1.0,
-    },
 }
 
 

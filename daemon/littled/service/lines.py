@@ -1,0 +1,51 @@
+"""Lines in front of what is scarce: first come, first served, but every origin in its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+Waiting = TypeVar("Waiting")
+
+
+class Line(Generic[Waiting]):
+    """Who waits, by origin: however many one origin sends, the others wait behind one of them."""
+
+    def __init__(self) -> None:
+        """Begin with nobody."""
+        # The origin whose turn is next comes first, and of each who came first.
+        self._origins: dict[str, dict[Waiting, None]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Return how many wait."""
+        return self._count
+
+    def __iter__(self) -> Iterator[Waiting]:
+        """Return all who wait."""
+        return (each for waiting in self._origins.values() for each in waiting)
+
+    def add(self, waiting: Waiting, origin: str) -> None:
+        """Let somebody wait who does not yet."""
+        self._origins.setdefault(origin, {})[waiting] = None
+        self._count += 1
+
+    def leave(self, waiting: Waiting, origin: str) -> None:
+        """Forget somebody who may have waited."""
+        of_origin = self._origins.get(origin, {})
+        if waiting in of_origin:
+            del of_origin[waiting]
+            self._count -= 1
+            if not of_origin:
+                del self._origins[origin]
+
+    def take(self, may: Callable[[str], bool] = lambda _: True) -> Waiting | None:
+        """Return who is next, of the origins that may; None if there is nobody."""
+        origin = next(filter(may, self._origins), None)
+        if origin is None:
+            return None
+        waiting = next(iter(self._origins[origin]))
+        self.leave(waiting, origin)
+        if origin in self._origins:  # the others have their turn first
+            self._origins[origin] = self._origins.pop(origin)
+        return waiting
