@@ -46,7 +46,8 @@ LOBBY_MAX = 256
 ENTERING_MAX = 256
 # Accepted in one turn of the loop and for each listener (some 30 us each), and of those let in
 # (some 200 us each): a flood of connects delays everybody else by no more. Who has left already
-# takes half, and where nobody else comes, so many are accepted and closed in a turn.
+# takes half, and where nobody else comes, so many are accepted and closed in a turn. Of those who
+# speak TLS one is let in.
 ACCEPTS_PER_TURN = 16
 LEAVERS_PER_TURN = 48
 ENTRIES_PER_TURN = 2

@@ -5,9 +5,11 @@ or the loopback interface, and prints what it sent as JSON at the end.
 """
 
 import contextlib
+import functools
 import json
 import selectors
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -79,8 +81,21 @@ ATTACKS = {
     "catch up": Attack(first=_catch_up, leaves_at=4096),
 }
 
-# At the HTTP port; a request is good for one connection.
-HTTP_ATTACKS = {
+
+@functools.cache
+def _client_hello() -> bytes:
+    """What a client of TLS says first."""
+    sent = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(
+            ssl.MemoryBIO(), sent, server_hostname="localhost"
+        ).do_handshake()
+    return sent.read()
+
+
+# At ports of HTTP, where a request is good for one connection, and of TLS.
+OTHER_ATTACKS = {
+    "begin a handshake": Attack(first=lambda _: _client_hello(), leaves_at=1),
     "ask for health": Attack(first=lambda _: b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     "ask for metrics": Attack(first=lambda _: b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"),
 }
@@ -178,7 +193,7 @@ def attacking(
     kind: str, address: Address, peers: int, seconds: float, processes: int = 1
 ) -> Iterator[list[subprocess.Popen[str]]]:
     """An attack that is under way: in so many processes, killed at the end if need be."""
-    assert kind in ATTACKS | HTTP_ATTACKS
+    assert kind in ATTACKS | OTHER_ATTACKS
     where = str(address) if isinstance(address, Path) else f"{address[0]}:{address[1]}"
     command = [sys.executable, __file__, kind, where, str(peers // processes), str(seconds)]
     running = [
@@ -212,7 +227,7 @@ def main(arguments: Sequence[str]) -> int:
     kind, where, peers, seconds = arguments
     host, _, port = where.rpartition(":")
     address: Address = (host, int(port)) if port.isdigit() else Path(where)
-    attackers = Attackers((ATTACKS | HTTP_ATTACKS)[kind], address, min(int(peers), PEERS_MAX))
+    attackers = Attackers((ATTACKS | OTHER_ATTACKS)[kind], address, min(int(peers), PEERS_MAX))
     sys.stdout.write("begun\n")
     sys.stdout.flush()
     attackers.run(min(float(seconds), SECONDS_MAX))
