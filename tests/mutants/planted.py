@@ -30,6 +30,7 @@ STORE = "daemon/store"
 SERVICE = "daemon/service"
 GROUPS = "daemon/groups"
 GROUP = "daemon/cli/test_cli_group.py"
+HTTP_CROWDS = f"{SERVICE}/test_http_crowds.py"
 PROTOCOL = "../../protocol/littled_protocol"
 ORACLE = "../../tests/oracle"
 BURSTS_ALONE = "protocol/test_bursts.py"
@@ -2327,6 +2328,55 @@ FAIRNESS = (
         "if self._from_origin[origin] >= self._origin_max:",
         "if len(self._guests) >= self._origin_max:",
         (f"{SERVICE}/test_crowds.py::test_each_user_has_a_share_of_the_connections",),
+    ),
+    Mutant(
+        "as many accepted at once as come",
+        "service/reception.py",
+        "most = min(self._at_once[number], ENTERING_MAX - len(self._speaking))",
+        "most = 1 << 30",
+        (f"{SERVICE}/test_reception.py::test_few_of_a_flood_are_accepted_in_one_turn",),
+    ),
+    Mutant(
+        "no line in front of the slots of HTTP",
+        "service/http_connections.py",
+        "if self._answer is None:\n            transport.pause_reading()",
+        "if self._answer is None:\n            self.cut()",
+        (f"{HTTP_CROWDS}::test_a_probe_is_answered_beside_a_crowd_that_asks",),
+    ),
+    Mutant(
+        "an origin that may have every slot of HTTP",
+        "service/http_slots.py",
+        "if self._origins[origin] >= self._share:",
+        "if False:",
+        (f"{HTTP_CROWDS}::test_one_origin_has_half_of_the_slots",),
+    ),
+    Mutant(
+        "an origin that may hold everything that lasts",
+        "service/http_slots.py",
+        "if self._taken[origin] >= share_of(most) or",
+        "if",
+        (f"{HTTP_CROWDS}::test_one_origin_holds_a_part_of_what_lasts",),
+    ),
+    Mutant(
+        "a line that one origin fills",
+        "service/lines.py",
+        "if origin in self._origins:  # the",
+        "if False:  # the",
+        (f"{SERVICE}/test_lines.py",),
+    ),
+    Mutant(
+        "TLS that reads ahead of who does not read",
+        "service/handshakes.py",
+        "self._incoming_low_water = 1, 0",
+        "self._incoming_low_water = 1 << 18, 1 << 16",
+        (f"{SERVICE}/test_crowds.py::test_unfinished_frames_of_all_peers_have_their_place",),
+    ),
+    Mutant(
+        "an origin for each address of the loopback interface",
+        "service/listeners.py",
+        "if address.is_loopback:",
+        "if False:",
+        (f"{SERVICE}/test_crowds.py::test_the_loopback_interface_has_the_share_of_one_origin",),
     ),
     Mutant(
         "an allowance that is never spent",

@@ -1,16 +1,21 @@
-"""Limits over all peers together, over real sockets: users, unsent bytes."""
+"""Limits over all peers together, over real sockets: users, addresses, unsent and unread bytes."""
 
 import json
 import os
+import socket
+import ssl
 import subprocess
 import sys
-from contextlib import ExitStack
+import threading
+import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from littled_protocol.codec import encode_frame
 from littled_protocol.messages import Hello, Open, Ping, Pong, Release, Welcome
+from support.certificates import Authority
 from support.serving import Peer, make_store, serving
 
 pytestmark = pytest.mark.long
@@ -66,6 +71,80 @@ def test_each_user_has_a_share_of_the_connections(open_folder: Path) -> None:
                 assert peer.expect(Pong)
             other.communicate()
         assert daemon.stop() == 0
+
+
+def test_the_loopback_interface_has_the_share_of_one_origin(store: Path) -> None:
+    """Of its sixteen million addresses; who subscribes and is silent never makes room."""
+    limits = {"littled.service.admission.CONNECTIONS_MAX": CONNECTIONS}
+    with serving(store, tcp=["127.0.0.1", 0], limits=limits) as daemon, ExitStack() as peers:
+
+        def subscriber(number: int) -> Peer:
+            source = f"127.0.0.{2 + number}", 0
+            plain = socket.create_connection(daemon.address("tcp"), 60, source_address=source)
+            peer = peers.enter_context(Peer(plain))
+            peer.send(Hello(1, "peer/1"))
+            return peer
+
+        for number in range(OF_ONE_USER):
+            peer = subscriber(number)
+            assert peer.expect(Welcome)
+            peer.subscribe("flights/late")
+            assert peer.expect(Release)
+        assert subscriber(OF_ONE_USER).error() == "limit_exceeded"
+        for _ in range(CONNECTIONS - OF_ONE_USER):  # the others are for others
+            peer = peers.enter_context(Peer.greet(daemon.unix))
+            peer.open("flights", "unix")
+        assert daemon.stop() == 0
+
+
+# Peers that send all of a frame of the greatest length but its last byte, and what they may take:
+# 64 MiB for what was sent, and for each of them a session and what TLS keeps.
+UNFINISHED = 400
+UNFINISHED_SECONDS = 2.0
+SEND_SECONDS = 0.2
+UNFINISHED_BYTES = (64 << 20) + UNFINISHED * (192 << 10)
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_unfinished_frames_of_all_peers_have_their_place(tmp_path: Path, secret: bool) -> None:
+    ours = Authority(tmp_path, "ours")
+    server = ours.issue("localhost", server=True)
+    context = ssl.create_default_context(cafile=ours.path)
+    tls = {"tls": {"certificate": str(server.certificate), "key": str(server.key)}}
+    store = make_store(tmp_path / "store")
+    with (
+        serving(store, tcp=["127.0.0.1", 0], **(tls if secret else {})) as daemon,
+        ExitStack() as peers,
+    ):
+
+        def greeted() -> socket.socket:
+            peer = socket.create_connection(daemon.address("tcp"), 60)
+            if secret:
+                peer = context.wrap_socket(peer, server_hostname="localhost")
+            peers.enter_context(peer).sendall(encode_frame(Hello(1, "peer/1")))
+            return peer
+
+        greeted()
+        before = daemon.resident_bytes()
+        crowd = [greeted() for _ in range(UNFINISHED)]
+        senders = [threading.Thread(target=send_almost_all, args=(peer,)) for peer in crowd]
+        for sender in senders:
+            sender.start()
+        most, ends = 0, time.monotonic() + UNFINISHED_SECONDS
+        while time.monotonic() < ends:
+            most = max(most, daemon.resident_bytes() - before)
+            time.sleep(0.02)
+        for sender in senders:
+            sender.join()
+        assert most < UNFINISHED_BYTES
+        assert daemon.stop() == 0
+
+
+def send_almost_all(peer: socket.socket) -> None:
+    """Send what is taken in a moment."""
+    peer.settimeout(SEND_SECONDS)
+    with suppress(OSError):
+        peer.sendall((2**20 - 4).to_bytes(4, "big") + bytes(2**20 - 5))
 
 
 def test_newcomers_who_say_nothing_make_room_for_others(store: Path) -> None:
