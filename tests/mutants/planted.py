@@ -2341,7 +2341,7 @@ FAIRNESS = (
         "service/http_connections.py",
         "if self._answer is None:\n            transport.pause_reading()",
         "if self._answer is None:\n            self.cut()",
-        (f"{HTTP_CROWDS}::test_a_probe_is_answered_beside_a_crowd_that_asks",),
+        (f"{SERVICE}/test_http_connections.py::test_who_finds_no_slot_stands_in_line_for_one",),
     ),
     Mutant(
         "an origin that may have every slot of HTTP",

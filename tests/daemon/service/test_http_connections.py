@@ -189,6 +189,19 @@ async def test_those_who_watch_have_slots_of_their_own(monkeypatch: pytest.Monke
             assert full.startswith(b"HTTP/1.1 503 ")
 
 
+async def test_who_finds_no_slot_stands_in_line_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_connections, "HTTP_CONNECTIONS_MAX", 4)  # two for one origin
+    monkeypatch.setattr(http_connections, "HTTP_LINE_SECONDS", WAIT_SECONDS)
+    async with running() as site:
+        followers = [await site.follow() for _ in range(2)]
+        asking = asyncio.ensure_future(site.ask(STATUS))
+        await site.until(lambda: bool(site.connections.waiting))
+        await asyncio.sleep(0.2)
+        assert not asking.done()
+        followers[0].close()
+        assert b"200 OK" in await asking
+
+
 async def test_who_watches_and_does_not_read_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_connections, "HTTP_WATCH_CONNECTIONS_MAX", 4)  # two for one origin
     monkeypatch.setattr(Surface, "metrics", lambda *_: (b"a" * PAGE_BYTES, "text/plain"))
