@@ -87,13 +87,18 @@ ALLOWANCE_UNITS_PER_SECOND = 40
 # Who has spent all of it waits for so much; waking up costs some 50 us.
 ALLOWANCE_WAIT_UNITS = 10
 # What messages cost out of the allowance beside their bytes. A subscription pays little for being
-# asked for, since its releases come at the pace of everybody's. Of a stream that has not changed a
-# status has a copy of what was encoded before: two hundred take 0.2 ms.
+# asked for, since its releases come at the pace of everybody's.
 PING_UNITS = 1.0
 SUBSCRIBE_UNITS = 0.25
 OPEN_UNITS = 1.0
+# Of a stream that has not changed a status has a copy of what was encoded before: two hundred take
+# 0.3 ms. One that has changed takes 70 to 300 us, whatever it is written for.
 STATUS_UNITS = 5
-STATUS_UNITS_PER_STREAM = 0.2
+STATUS_UNITS_PER_STREAM = 0.3
+STREAM_ANEW_UNITS = 40
+# More than this no status costs, however many streams have changed: who watches all of a daemon's
+# may ask every few seconds, and is answered within `answer_seconds`.
+STATUS_UNITS_MAX = 160
 # After how many milliseconds a client may ask again about a stream that another daemon serves, and
 # about one that nobody serves: somebody takes it over within seconds.
 MOVED_AGAIN_MS = 100
@@ -241,6 +246,23 @@ RELEASES_PER_TURN = 4
 # Requests under way at once, and streams of server-sent events among them.
 HTTP_CONNECTIONS_MAX = 128
 HTTP_EVENT_STREAMS_MAX = 64
+# What all clients of HTTP together may take, questions and rows aside, in the units of a peer's
+# allowance: an eighth of the loop's time, some 200 requests a second. Who asks for more waits, and
+# nobody is refused for it.
+HTTP_UNITS_MAX = 2_000
+HTTP_UNITS_PER_SECOND = 25_000
+# Who waits does so for a whole request.
+HTTP_WAIT_UNITS = 100
+# A request, whatever it asks for: it is parsed, answered, and its connection closed. A stream of
+# events has a task of its own as well.
+HTTP_REQUEST_UNITS = 100
+HTTP_EVENTS_UNITS = 200
+# What a stream takes in a status or in metrics that has not changed, its way to the peer included.
+HTTP_UNITS_PER_STREAM = 2
+# What one that has changed takes in metrics, and how many types of these are kept written: the
+# usual ones, whatever somebody thinks of.
+METRICS_ANEW_UNITS = 60
+METRICS_TYPES_MAX = 4
 # Streams that one status message tells of, where its frame has room for them: it is made on the
 # event loop.
 STATUS_STREAMS_MAX = 256

@@ -28,6 +28,7 @@ LEARNERS = "daemon/learners"
 BUDGETS = "daemon/budget"
 STORE = "daemon/store"
 SERVICE = "daemon/service"
+TELLING = "daemon/service/test_telling.py"
 GROUPS = "daemon/groups"
 GROUP = "daemon/cli/test_cli_group.py"
 HTTP_CROWDS = f"{SERVICE}/test_http_crowds.py"
@@ -2384,6 +2385,56 @@ FAIRNESS = (
         "self._left -= units",
         "self._left -= 0 * units",
         (f"{SERVICE}/test_turns.py",),
+    ),
+    Mutant(
+        "facts of learners that answer made for every status",
+        "service/daemon.py",
+        "        self._facts[stream] = state, facts\n",
+        "        if stream not in self._answering:\n"
+        "            self._facts[stream] = state, facts\n",
+        (f"{TELLING}::test_facts_are_made_anew_when_they_change_and_only_then",),
+    ),
+    Mutant(
+        "a status that misses what was answered",
+        "service/daemon.py",
+        "given = () if answering is None else answering.given()",
+        "given = ()",
+        (f"{TELLING}::test_facts_are_made_anew_when_they_change_and_only_then",),
+    ),
+    Mutant(
+        "a status made at once, however much has changed",
+        "service/sessions.py",
+        "left -= math.ceil(units)",
+        "left -= 0",
+        (f"{TELLING}::test_a_status_of_many_streams_is_made_a_little_at_a_time",),
+    ),
+    Mutant(
+        "a status that costs the same, however much has changed",
+        "service/statuses.py",
+        "                yield STREAM_ANEW_UNITS\n",
+        "                yield 0\n",
+        (f"{SERVICE}/test_statuses.py::test_what_has_changed_is_charged_for",),
+    ),
+    Mutant(
+        "metrics that stay as they were",
+        "service/metrics.py",
+        "if known is None or known[0] != state:",
+        "if known is None:",
+        (f"{SERVICE}/test_metrics.py",),
+    ),
+    Mutant(
+        "HTTP without an allowance",
+        "service/http_turns.py",
+        "self._allowance.spend(took)",
+        "self._allowance.spend(0 * took)",
+        (f"{SERVICE}/test_http_turns.py",),
+    ),
+    Mutant(
+        "all requests of HTTP begun in one turn",
+        "service/http_turns.py",
+        "            done += took\n",
+        "",
+        (f"{SERVICE}/test_http_turns.py",),
     ),
     Mutant(
         "a peer whose turn lasts as long as its work",

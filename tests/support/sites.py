@@ -18,6 +18,7 @@ from littled.service.feeding import Feed, FeedError
 from littled.service.figures import Figures
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
+from littled.service.turns import Making
 from littled.service.writer import WriterStopped
 from littled.store.records import StoredRelease
 from littled_protocol.codec import encode
@@ -85,7 +86,8 @@ class FakeDaemon:
     def positions(self) -> dict[str, int]:
         return {"flights": self.position}
 
-    def metrics(self, accepted: str) -> tuple[bytes, str]:
+    def metrics(self, accepted: str) -> Making[tuple[bytes, str]]:
+        yield 1.0
         return b"littled_connections 0.0\n", "text/plain; version=0.0.4; charset=utf-8"
 
     @property

@@ -194,7 +194,7 @@ class _Answerer:
 class AnsweringService:
     """Answers the requests to the learners of one stream that answer; used by one thread at a time.
 
-    `answer` may take long and blocks. `status` may be called on any thread.
+    `answer` may take long and blocks. `status` and `given` may be called on any thread.
     """
 
     def __init__(
@@ -227,6 +227,14 @@ class AnsweringService:
                 answerer.standing = self._stand(answerer, full - 1)
 
     # -- public facts ------------------------------------------------------------------------
+
+    def given(self) -> tuple[tuple[int, int] | None, ...]:
+        """Of each learner the last window that was asked and how much it has answered, if any.
+
+        With the stream's position, all that ever changes in `status`.
+        """
+        standings = [answerer.standing for answerer in self._answerers.values()]
+        return tuple(None if each is None else (each.window, each.given) for each in standings)
 
     def status(self, position: int) -> dict[str, AnsweringFacts]:
         """Public facts about each learner of a stream of `position` examples, by its name."""

@@ -119,6 +119,10 @@ class Answering:
         self._wake()
         return answer
 
+    def given(self) -> tuple[tuple[int, int] | None, ...]:
+        """What changes in `status` while the stream does not: see `AnsweringService.given`."""
+        return self._opened().given()
+
     def status(self, position: int) -> dict[str, AnsweringFacts]:
         """Public facts about the stream's learners that answer, by name."""
         return self._opened().status(position)

@@ -21,6 +21,7 @@ import signal
 import socket
 import ssl
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
@@ -62,6 +63,7 @@ from littled.service.elsewhere import Elsewhere, Nowhere
 from littled.service.feeding import Feeding
 from littled.service.figures import Figures
 from littled.service.host import BuildEngine, Host, Status, publish_first
+from littled.service.http_turns import HttpTurns
 from littled.service.intake import Intake
 from littled.service.listeners import (
     Listener,
@@ -83,6 +85,7 @@ from littled.service.stored_plans import refuse_unknown, stored_plan
 from littled.service.subscribers import Releases
 from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
+from littled.service.turns import Making
 from littled.service.users import UserHash
 from littled.service.writer import Writer
 from littled.store.place import MarkPlace, StorePath
@@ -98,6 +101,13 @@ from littled_protocol.rules import PLAIN
 
 # The name that a socket unit gives to a socket for HTTP; every other name means the protocol.
 HTTP_SOCKET_NAME = "http"
+
+
+class Numbers(Protocol):
+    """All metrics, as the daemon knows them before it imports what writes them."""
+
+    def text(self, accepted: str = "") -> Making[tuple[bytes, str]]:
+        """Make them in a format that is accepted, and the type of the content."""
 
 
 class Pages(Protocol):
@@ -299,7 +309,7 @@ class Daemon:
         )
         self._committed_at = self._notified_at = self._loop.time()
         self._status: dict[str, Status] = {}
-        self._facts: dict[str, tuple[Status, int, dict[str, Any]]] = {}
+        self._facts: dict[str, tuple[object, dict[str, Any]]] = {}
         self._plans = _plans_of(store, others)
         self._plan_of = {plan.stream: plan for plan in self._plans}
         self._closed = store.closed
@@ -515,7 +525,7 @@ class Daemon:
     def _make_context(self, tasks: asyncio.TaskGroup) -> ServerContext:
         return ServerContext(
             server=self._server,
-            instance=self._store.instance,
+            instance=self.instance,
             credit_bytes=limits.credit_bytes,
             intake=self.intake,
             schemas=self._schemas,
@@ -571,8 +581,18 @@ class Daemon:
         page = listener.is_local if self._page is None else self._page
         plans = Plans() if listener.is_local else None
         return HttpServer(
-            self, self._gate, self._server, hosts, page=page, plans=plans, log=self._log
+            *(self, self._gate, self._server, hosts),
+            page=page,
+            plans=plans,
+            log=self._log,
+            turns=self._http_turns,
         )
+
+    @cached_property
+    def _http_turns(self) -> HttpTurns:
+        """The turns of all HTTP clients, whichever listener they come through."""
+        assert self._context is not None, "HTTP was begun before there are turns"
+        return HttpTurns(self._context.turns)
 
     async def _sweep(self, context: ServerContext, reception: Reception) -> None:
         """Look for sessions that have broken a time limit, over and over."""
@@ -641,6 +661,11 @@ class Daemon:
         return self._loop.time() - self._committed_at < UNHEALTHY_SECONDS
 
     @cached_property
+    def _heard(self) -> Counter[str]:
+        """How often something was heard of each stream from its engine."""
+        return Counter()
+
+    @cached_property
     def x_types(self) -> dict[str, str]:
         """The type of the points of every stream."""
         return {plan.stream: plan.x_type for plan in self._plans}
@@ -652,17 +677,17 @@ class Daemon:
         """
         return {
             "server": self._server,
-            "instance": self._store.instance,
+            "instance": self.instance,
             "streams": {stream: self._stream_facts(self._plan_of[stream]) for stream in streams},
         }
 
     def _stream_facts(self, plan: StreamPlan) -> dict[str, Any]:
-        """Public facts about a stream; made anew when its status or position has changed."""
-        stream, position = plan.stream, self.intake.position(plan.stream)
-        status = self._status[stream]
+        """Public facts about a stream; made anew when something has changed."""
+        stream, state = plan.stream, self._state(plan.stream)
         known = self._facts.get(stream)
-        if known is not None and known[0] is status and known[1] == position:
-            return known[2]
+        if known is not None and known[0] == state:
+            return known[1]
+        status = self._status[stream]
         facts = {
             **status,
             "x_type": plan.x_type,
@@ -670,16 +695,23 @@ class Daemon:
             **_protected(plan),
             **self._spending[stream].facts(status),
             **self._domains[stream],
-            "position": position,
+            "position": self.intake.position(stream),
             **({"closed": True} if stream in self._closed else {}),
             "learners": self._learners(stream),
         }
-        # What learners answer changes with every answer.
-        if stream not in self._answering:
-            self._facts[stream] = status, position, facts
+        self._facts[stream] = state, facts
         return facts
 
-    @property
+    def _state(self, stream: str) -> object:
+        """What is the same as long as the public facts about a stream are.
+
+        To be taken before them: answers are counted on other threads.
+        """
+        answering = self._answering.get(stream)
+        given = () if answering is None else answering.given()
+        return self._heard[stream], self.intake.position(stream), given
+
+    @cached_property
     def instance(self) -> str:
         """What the store is called, which no other is."""
         return self._store.instance
@@ -708,11 +740,15 @@ class Daemon:
             return facts
         return {**facts, "version": self.releases.version(learner)}
 
-    def metrics(self, accepted: str) -> tuple[bytes, str]:
-        """Return all metrics in a format that is accepted, and the type of the content."""
+    def metrics(self, accepted: str) -> Making[tuple[bytes, str]]:
+        """Make all metrics in a format that is accepted, and the type of the content."""
+        return self._metrics.text(accepted)
+
+    @cached_property
+    def _metrics(self) -> Numbers:
         from littled.service.metrics import Metrics  # noqa: PLC0415 - only HTTP needs it
 
-        return Metrics(self._samples).text(accepted)
+        return Metrics(self._samples, self._plan_of, self._state, self._stream_samples)
 
     def _samples(self) -> Iterator[Sample]:
         assert self._context is not None, "metrics were asked for before the daemon was ready"
@@ -724,28 +760,28 @@ class Daemon:
         yield Sample("littled_received_bytes", (), counters.received_bytes)
         for code in ErrorCode:
             yield Sample("littled_session_errors", (code.value,), counters.errors[code.value])
-        for plan in self._plans:
-            yield Sample(
-                "littled_stream_position", (plan.stream,), self.intake.position(plan.stream)
-            )
-            facts = self._status[plan.stream]
-            epsilons = self._spending[plan.stream].facts(facts)
-            yield from _budget_samples(plan.stream, facts, epsilons)
-            for name, learner in facts["learners"].items():
-                full = f"{plan.stream}/{name}"
-                yield Sample("littled_learner_calls_left", (full,), learner["calls_left"])
-        for learner in self.releases.learners:
+
+    def _stream_samples(self, stream: str) -> Iterator[Sample]:
+        """What `_state` is the state of, as numbers."""
+        position, facts = self.intake.position(stream), self._status[stream]
+        yield Sample("littled_stream_position", (stream,), position)
+        yield from _budget_samples(stream, facts, self._spending[stream].facts(facts))
+        for name, learner_facts in facts["learners"].items():
+            full = f"{stream}/{name}"
+            yield Sample("littled_learner_calls_left", (full,), learner_facts["calls_left"])
+        for plan in self._plan_of[stream].publishing:
+            learner = f"{stream}/{plan.name}"
             last = self.releases.latest(learner)
             if last is not None:
                 yield Sample("littled_learner_version", (learner,), last.version)
                 yield Sample("littled_learner_epoch", (learner,), last.epoch)
                 yield Sample("littled_learner_season", (learner,), last.season)
                 yield Sample("littled_learner_halted", (learner,), last.kind == "halt")
-        for learner in self.figures.learners:
             yield from _quality_samples(learner, self.figures.latest(learner))
-        for stream, answering in self._answering.items():
-            for name, facts in answering.status(self.intake.position(stream)).items():
-                yield from _window_samples(f"{stream}/{name}", facts)
+        answering = self._answering.get(stream)
+        if answering is not None:
+            for name, window_facts in answering.status(position).items():
+                yield from _window_samples(f"{stream}/{name}", window_facts)
 
     # --- What engines show, called on the loop ----------------------------------------------------
 
@@ -753,17 +789,19 @@ class Daemon:
         """Show durable releases to subscribers; of rules, and of how good they were."""
         rules = [each for each in releases if measured_by(each.learner) is None]
         for release in self.releases.announce(rules):
-            self._facts.pop(release.learner.partition("/")[0], None)
+            self._heard[release.learner.partition("/")[0]] += 1
             self._log.info(
                 "released", learner=release.learner, version=release.version, kind=release.kind
             )
         measured = (each for each in releases if measured_by(each.learner) is not None)
         for learner, figure in self.figures.announce(measured):
+            self._heard[learner.partition("/")[0]] += 1
             self._log.info("measured", learner=learner, position=figure.end)
 
     def set_status(self, stream: str, status: Status) -> None:
         """Replace what is said about a stream."""
         self._status[stream] = status
+        self._heard[stream] += 1
 
     def extend_start(self, stream: str) -> None:
         """Ask the service manager for time to replay."""

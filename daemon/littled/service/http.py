@@ -33,6 +33,7 @@ from littled.service.http_guard import RIGHTS, check_origin, rights_of
 from littled.service.http_routes import OPEN, PAGE_FILES, ROUTES, Route
 from littled.service.http_rules import RulePages
 from littled.service.http_surface import Handler, Surface
+from littled.service.http_turns import HttpTurns
 from littled.service.http_watching import WatchPages
 from littled.service.listeners import Listener
 from littled.service.logs import Log, make_log
@@ -55,16 +56,18 @@ class HttpServer:
         page: bool = True,
         plans: Plans | None = None,
         log: Log | None = None,
+        turns: HttpTurns | None = None,
     ) -> None:
         """Make a server that shows `surface` to whom `gate` admits, under the name `server`.
 
         hosts: the names, in small letters, by which requests may call this host; None for any.
         page: whether browsers get the operator's page. plans: makes plans; None where nobody may
-        ask for one.
+        ask for one. turns: those of other servers on the same facts, if there are any.
         """
         self._surface = surface
-        self._rules = RulePages(surface)
-        pages = (WatchPages(surface, plans, page=page), self._rules, AskPages(surface))
+        turns = self._turns = turns or HttpTurns()
+        self._rules = RulePages(surface, turns)
+        pages = (WatchPages(surface, turns, plans, page=page), self._rules, AskPages(surface))
         self._answers = {name: answer for each in pages for name, answer in each.answers.items()}
         self.application = self._application(gate, server, hosts)
         self._runner = web.AppRunner(
@@ -86,7 +89,8 @@ class HttpServer:
         await self._runner.setup()
         server = self._runner.server
         assert server is not None, "the runner has no server after its setup"
-        self._connections = HttpConnections(server, Listener(listener, tls=tls), self._log)
+        listening = Listener(listener, tls=tls)
+        self._connections = HttpConnections(server, listening, self._turns, self._log)
         self._connections.start()
 
     def check_rights(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from aiohttp import web
 
 from littled.service.http_errors import HttpError
 from littled.service.http_surface import Surface
+from littled.service.statuses import json_text
 from littled_protocol.messages import NAME
 
 _ELSEWHERE = "another daemon serves this stream; ask there"
@@ -21,10 +21,7 @@ def as_json(
 ) -> web.Response:
     """Answer with an object."""
     return web.Response(
-        text=json.dumps(value, sort_keys=True, indent=2) + "\n",
-        content_type="application/json",
-        status=status,
-        headers=headers,
+        text=json_text(value), content_type="application/json", status=status, headers=headers
     )
 
 

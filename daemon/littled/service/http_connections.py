@@ -2,29 +2,35 @@
 
 A connection waits, for hardly any memory, until the head of its request is there. Then it needs a
 slot: health and metrics have slots of their own, so that whoever watches the daemon is answered
-whatever others do. It is good for one request; then it is closed, and so a peer that stays silent
-holds no slot, and one that sends request after request sends them in vain. Too slow a peer is cut
-off: one whose head does not come, that takes no bytes, or that sends more than a request can be.
+whatever others do. With it the request waits for its turn (`littled.service.http_turns`). A
+connection is good for one request; then it is closed, and so a peer that stays silent holds no
+slot, and one that sends request after request sends them in vain. Too slow a peer is cut off: one
+whose head does not come, that takes no bytes, or that sends more than a request can be.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final, cast
 
 from littled.limits import (
     HTTP_CONNECTIONS_MAX,
+    HTTP_EVENTS_UNITS,
     HTTP_HEAD_BYTES_MAX,
     HTTP_HEAD_SECONDS,
     HTTP_LINE_SECONDS,
     HTTP_REQUEST_BYTES_MAX,
+    HTTP_REQUEST_UNITS,
     HTTP_WAITING_MAX,
     HTTP_WATCH_CONNECTIONS_MAX,
     SWEEP_SECONDS,
 )
 from littled.service.admission import Admission
+from littled.service.http_routes import FEED, PREDICT
 from littled.service.http_slots import Slots
+from littled.service.http_turns import HttpTurns, Lane
 from littled.service.listeners import Listener
 from littled.service.logs import Log
 from littled.service.reception import Guest, Newcomer, Reception
@@ -34,6 +40,8 @@ from littled_protocol.foreign import http_refusal
 
 # Pages that have slots of their own.
 WATCHED: Final = frozenset({b"/healthz", b"/metrics"})
+_PREDICT: Final = PREDICT.encode()
+_FEED: Final = FEED.partition("{")[0].encode()
 _HEAD_END: Final = b"\r\n\r\n"
 _EMPTY: Final = b"Content-Length: 0\r\nConnection: close\r\n\r\n"
 _TOO_LONG: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _EMPTY
@@ -52,10 +60,15 @@ class HttpConnections:
     """
 
     def __init__(
-        self, answer: Callable[[], asyncio.Protocol], listener: Listener, log: Log
+        self,
+        answer: Callable[[], asyncio.Protocol],
+        listener: Listener,
+        turns: HttpTurns,
+        log: Log,
     ) -> None:
         """Begin with none."""
         self.answer = answer
+        self.turns = turns
         self._listener = listener
         # A dict for its order: the oldest first.
         self.waiting: dict[HttpConnection, None] = {}
@@ -78,13 +91,15 @@ class HttpConnections:
         self._sweeper = loop.call_later(SWEEP_SECONDS, self._sweep)
 
     def stop(self) -> None:
-        """Accept nothing more, stop looking, and close what still waits for a request."""
+        """Accept nothing more, stop looking, and close what waits for a request or for its turn."""
         self._reception.close()
         self._listener.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
-        for connection in list(self.waiting):
-            connection.cut()
+        with_slots = [asker for slots in self.slots.values() for asker in slots]
+        for connection in (*self.waiting, *with_slots):
+            if not connection.is_begun:
+                connection.cut()
 
     def begun(self, connection: HttpConnection) -> None:
         """Take note that a connection has a slot and waits no more."""
@@ -117,6 +132,18 @@ def _path_in(target: bytes) -> bytes:
     return target.partition(b"?")[0]
 
 
+def _lane(path: bytes) -> Lane:
+    """Where a request for a page waits."""
+    if path == _PREDICT or path.startswith(_FEED):
+        return Lane.FEEDING
+    return Lane.WATCHING if path in WATCHED else Lane.OTHERS
+
+
+def _units(path: bytes) -> int:
+    """What work a request for a page is, whatever it is answered."""
+    return HTTP_EVENTS_UNITS if path.endswith(b"/events") else HTTP_REQUEST_UNITS
+
+
 class HttpConnection(Guest, asyncio.Protocol):
     """One connection: waits for the head of a request, then stands before who answers it."""
 
@@ -126,12 +153,20 @@ class HttpConnection(Guest, asyncio.Protocol):
         self._connections = connections
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Protocol | None = None
+        # Whether the request has its slot and waits for its turn.
+        self._queued = False
+        self._path = b""
         self._head = bytearray()
         self._left_bytes = HTTP_REQUEST_BYTES_MAX
         self._since = self._taken_at = since
         # Since when it stands in line for a slot.
         self._asked_at: float | None = None
         self._unsent_bytes = 0
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether somebody is at work on the answer."""
+        return self._answer is not None
 
     @property
     def is_answered(self) -> bool:
@@ -159,7 +194,7 @@ class HttpConnection(Guest, asyncio.Protocol):
                 self._connections.forget(self)
                 self._transport.write(_FULL)
                 self._transport.close()
-        elif self._answer is None and now - self._since > HTTP_HEAD_SECONDS:
+        elif not (self._queued or self.is_begun) and now - self._since > HTTP_HEAD_SECONDS:
             self.cut()
 
     # --- Called by the loop -----------------------------------------------------------------------
@@ -176,6 +211,8 @@ class HttpConnection(Guest, asyncio.Protocol):
             self.cut()
         elif self._answer is not None:
             self._answer.data_received(data)
+        elif self._queued or self._asked_at is not None:
+            self._queue(data)
         elif self._transport is not None and not self._transport.is_closing():
             self._head += data
             if self._head[0] in _LETTERS:
@@ -193,20 +230,48 @@ class HttpConnection(Guest, asyncio.Protocol):
             return
         words = bytes(self._head.partition(b"\r\n")[0]).split(b" ")
         path = _path_in(words[1]) if len(words) > 1 else b""
+        self._path = path
         self._asked_at = asyncio.get_running_loop().time()
         self._connections.slots[path in WATCHED].ask(self)
-        if self._answer is None:
+        if self._asked_at is not None:
             transport.pause_reading()
 
     def begin(self) -> None:
-        """Hand the request over to who answers it."""
+        """Let the request, which has a slot now, wait for its turn."""
         assert self._transport is not None, "a connection that is over has no slot"
         self._connections.begun(self)
-        self._asked_at = None
-        self._answer = self._connections.answer()
-        self._answer.connection_made(self._transport)
+        self._asked_at, self._queued = None, True
         self._transport.resume_reading()
-        self._answer.data_received(bytes(self._head))
+        self._connections.turns.add(_lane(self._path), partial(self._begin, _units(self._path)))
+        self._queue(b"")
+
+    def _queue(self, data: bytes) -> None:
+        """Keep what comes before it is the request's turn: its head, and not much of a body."""
+        self._head += data
+        if len(self._head) > HTTP_HEAD_BYTES_MAX and self._transport is not None:
+            self._transport.pause_reading()
+
+    def _begin(self, units: int) -> int:
+        """It is the request's turn, which is so much work; return 0 if the peer is gone."""
+        if self._transport is None or self._transport.is_closing():
+            return 0
+        # As if it came in now: the loop knows what to do with whatever goes wrong in there.
+        asyncio.get_running_loop().call_soon(self._hand_over)
+        return units
+
+    def _hand_over(self) -> None:
+        """Give the request to who answers it."""
+        transport, self._queued = self._transport, False
+        if transport is None or transport.is_closing():
+            return
+        try:
+            self._answer = self._connections.answer()
+            self._answer.connection_made(transport)
+            transport.resume_reading()
+            self._answer.data_received(bytes(self._head))
+        except Exception:
+            self.cut()
+            raise
         self._head.clear()
 
     def eof_received(self) -> bool | None:

@@ -20,6 +20,7 @@ from littled.service.http_numbers import number_in
 from littled.service.http_routes import FORMATS
 from littled.service.http_slots import Shares
 from littled.service.http_surface import Handler, Surface
+from littled.service.http_turns import HttpTurns
 from littled.service.news import Wanted, tell
 from littled_client.published import Published
 from littled_protocol import limits
@@ -31,9 +32,10 @@ from littled_protocol.rules import DIALECTS, Dialect, RuleError, rule_from_dict,
 class RulePages:
     """The answers about rules."""
 
-    def __init__(self, surface: Surface) -> None:
+    def __init__(self, surface: Surface, turns: HttpTurns) -> None:
         """Show the rules of `surface`."""
         self._surface = surface
+        self._turns = turns
         self._event_streams = Shares()
         self._stopping = asyncio.Event()
 
@@ -125,6 +127,7 @@ class RulePages:
                 positions,
                 self._release,
                 partial(_write, response),
+                self._turns.turns.to_send,
                 self._stopping,
             ),
         )
@@ -162,6 +165,7 @@ class RulePages:
         try:
             while not stopping.done():
                 for release in await releases.after(learner, version):
+                    await self._turns.turns.to_send()
                     await _write(response, _event(release.version, self._release(release)))
                     version = release.version
                 for facts in figures.after(learner, number):

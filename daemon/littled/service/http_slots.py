@@ -26,6 +26,10 @@ class Asker(Protocol):
         """Where it comes from."""
 
     @property
+    def is_begun(self) -> bool:
+        """Whether somebody is at work on the answer."""
+
+    @property
     def is_answered(self) -> bool:
         """Whether it holds a slot only because it has not closed yet."""
 

@@ -11,6 +11,7 @@ from littled.service.elsewhere import Elsewhere
 from littled.service.feeding import Feed
 from littled.service.figures import Figures
 from littled.service.subscribers import Releases
+from littled.service.turns import Making
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
 from littled_protocol.rules import Words
 
@@ -55,13 +56,16 @@ class Surface(Protocol):
         """The type of the points of every stream."""
 
     def status(self, streams: Sequence[str]) -> dict[str, Any]:
-        """Return the body of a status message that tells of these streams."""
+        """Return the body of a status message that tells of these streams.
+
+        What it tells of one is the same object until that changes.
+        """
 
     def positions(self) -> dict[str, int]:
         """Return of every stream how many of its examples are durable."""
 
-    def metrics(self, accepted: str) -> tuple[bytes, str]:
-        """Return all metrics in a format that is accepted, and the type of the content."""
+    def metrics(self, accepted: str) -> Making[tuple[bytes, str]]:
+        """Make all metrics in a format that is accepted, and the type of the content."""
 
     @property
     def elsewhere(self) -> Elsewhere:

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from aiohttp import hdrs, web
 
-from littled.service.http_answers import as_json, check_here
+from littled.service.http_answers import check_here
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_numbers import number_in
 from littled.service.http_routes import INDEX, SCHEMAS, STATUS_LIMIT_MAX
 from littled.service.http_surface import Handler, Surface
+from littled.service.http_turns import HttpTurns
 from littled.service.page import POLICY, page_file
 from littled.service.planning import Plans
-from littled.service.statuses import status_page
+from littled.service.statuses import StatusTexts, status_page
 from littled_protocol.messages import NAME
 
 
 class WatchPages:
     """The answers about the daemon as a whole."""
 
-    def __init__(self, surface: Surface, plans: Plans | None, *, page: bool) -> None:
+    def __init__(
+        self, surface: Surface, turns: HttpTurns, plans: Plans | None, *, page: bool
+    ) -> None:
         """Show `surface`. plans: None where nobody may ask for one; page: whether browsers do."""
         self._surface = surface
+        self._turns = turns
+        self._statuses = StatusTexts(self._tell)
         self._plans = plans
         self._page = page
 
@@ -41,6 +48,9 @@ class WatchPages:
             "openapi": self.openapi,
             "schema": self.schema,
         }
+
+    def _tell(self, streams: Sequence[str]) -> dict[str, Any]:
+        return self._surface.status(streams)
 
     async def index(self, request: web.Request) -> web.Response:
         """The page, or a list of pages."""
@@ -73,19 +83,16 @@ class WatchPages:
         surface, rights = self._surface, request[RIGHTS]
         only = set(asked.getall("stream")) if "stream" in asked else None
         check_here(surface, sorted(filter(rights.sees, only or ())))
-        return as_json(
-            status_page(
-                # In the order in which JSON has them, so that the last one of a page is known.
-                *(surface.status, sorted(surface.x_types), rights),
-                only=only,
-                after=after,
-                most=most,
-            )
-        )
+        # In the order in which JSON has them, so that the last one of a page is known.
+        names = sorted(surface.x_types)
+        names, more = status_page(names, rights, only=only, after=after, most=most)
+        text = await self._turns.made(self._statuses.answer(names, more=more))
+        return web.Response(text=text, content_type="application/json")
 
     async def metrics(self, request: web.Request) -> web.Response:
         """Numbers for Prometheus."""
-        body, kind = self._surface.metrics(request.headers.get(hdrs.ACCEPT, ""))
+        accepted = request.headers.get(hdrs.ACCEPT, "")
+        body, kind = await self._turns.made(self._surface.metrics(accepted))
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind, hdrs.VARY: hdrs.ACCEPT})
 
     async def plan(self, request: web.Request) -> web.Response:

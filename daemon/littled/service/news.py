@@ -27,6 +27,7 @@ from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import check_learner
 
 Write = Callable[[bytes], Awaitable[None]]
+Turn = Callable[[], Awaitable[None]]
 Positions = Mapping[str, int]
 
 
@@ -87,11 +88,13 @@ async def tell(
     positions: Callable[[], Positions],
     shown: Callable[[Any], Mapping[str, Any]],
     write: Write,
+    turn: Turn,
     stopping: asyncio.Event,
 ) -> None:
     """Write events until `stopping`; whatever `write` raises ends it.
 
-    positions: of the streams that may be seen. shown: a release as JSON.
+    positions: of the streams that may be seen. shown: a release as JSON. turn: waits for a turn of
+    the loop to look for news, or to tell of a release: there may be many of both.
     """
     await write(event("hello", {"instance": instance}))
     versions = {name: _start(releases, name, wanted.after.get(name)) for name in wanted.learners}
@@ -101,10 +104,12 @@ async def tell(
     said_at = loop.time()
     while not stopping.is_set():
         news = releases.news
+        await turn()
         for learner in wanted.learners:
             # a long history comes in parts
             while releases.version(learner) > versions[learner]:
                 for release in await releases.after(learner, versions[learner]):
+                    await turn()
                     await write(event("release", shown(release)))
                     versions[learner] = release.version
                     said_at = loop.time()

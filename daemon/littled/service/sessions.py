@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -26,8 +27,7 @@ from littled.limits import (
     RECEIVE_BYTES,
     REFUSAL_UNITS,
     SEND_HIGH_WATER_BYTES,
-    STATUS_UNITS,
-    STATUS_UNITS_PER_STREAM,
+    STATUS_UNITS_MAX,
     SUBSCRIBE_UNITS,
     SUBSCRIPTIONS_MAX,
     UNSENT_BYTES_MAX,
@@ -46,7 +46,7 @@ from littled.service.receiving import Receiving
 from littled.service.reception import Guest
 from littled.service.statuses import StatusFrames
 from littled.service.subscribers import Releases
-from littled.service.turns import Allowance, Turns
+from littled.service.turns import Allowance, Making, Turns
 from littled.service.writer import WriterStopped
 from littled.store.records import SourcePlace
 from littled_protocol import limits
@@ -66,6 +66,7 @@ from littled_protocol.messages import (
     Predict,
     Prediction,
     PredictionRefused,
+    Status,
     StatusRequest,
     Subscribe,
     Welcome,
@@ -79,11 +80,10 @@ _NO_HTTP = http_refusal(
 P = ParamSpec("P")
 _Work = Callable[P, Coroutine[Any, Any, None]]
 # What messages cost out of a peer's allowance beside their bytes; examples have credit instead, and
-# answers to `predict` are paid for out of a budget.
+# answers to `predict` are paid for out of a budget. What a status costs is known when it is made.
 _UNITS: Mapping[type[Message], float] = {
     Open: OPEN_UNITS,
     Subscribe: SUBSCRIBE_UNITS,
-    StatusRequest: STATUS_UNITS,
     Ping: PING_UNITS,
     Pong: PING_UNITS,
 }
@@ -160,6 +160,9 @@ class Session(Guest, asyncio.BufferedProtocol):
         # Channels that are being opened, and the reason not to take more messages meanwhile.
         self._opening = 0
         self._opened = object()
+        # A status that is being made, before which nothing else is dealt with, and its work so far.
+        self._telling: Making[tuple[Status, bytes]] | None = None
+        self._told_units = 0.0
         self._loop = asyncio.get_running_loop()
         self._connected_at = self._frame_at = self._taken_at = self._loop.time()
         # When the last whole message came, and whether the peer neither feeds nor subscribes.
@@ -377,10 +380,16 @@ class Session(Guest, asyncio.BufferedProtocol):
             return 0
         self._outgoing = []
         left = self._take(units)
+        while left > 0 and self._telling is not None and not self._ending:
+            left = self._tell(self._telling, left)
+            if self._telling is None:
+                left = self._take(left)
         self._flush()
         if not self._ending:
             if self._opening >= OPENING_MAX:
                 self.hold(self._opened)
+            elif self._telling is not None:
+                self.has_work = True
             elif self._allowance.is_spent:
                 self._wait_for_allowance()
             else:
@@ -400,6 +409,7 @@ class Session(Guest, asyncio.BufferedProtocol):
                 and not connection.is_drained()
                 and not allowance.is_spent
                 and self._opening < OPENING_MAX
+                and self._telling is None
             ):
                 burst = connection.next_burst()
                 if burst is not None:
@@ -703,10 +713,26 @@ class Session(Guest, asyncio.BufferedProtocol):
         stream = message.stream
         if stream is not None and self._rights.sees(stream) and self._say_where(stream):
             return
-        status, frame = self._context.statuses.answer(message, self._rights)
-        # What there was to be encoded anew is seldom much; the rest is copied.
-        self._allowance.spend(STATUS_UNITS_PER_STREAM * len(status.body["streams"]))
-        self.send(status, frame)
+        self._allowance.spend(self._connection.frame_bytes // WORK_BYTES_PER_UNIT)
+        self._telling = self._context.statuses.answer(message, self._rights)
+
+    def _tell(self, telling: Making[tuple[Status, bytes]], left: int) -> int:
+        """Go on with a status, and send it once it is whole; return what work is left."""
+        try:
+            while left > 0:
+                units = next(telling)
+                self._told_units += units
+                left -= math.ceil(units)
+        except StopIteration as end:
+            self._allowance.spend(min(self._told_units, STATUS_UNITS_MAX))
+            self._telling, self._told_units = None, 0.0
+            self.send(*end.value)
+        except ProtocolError as error:
+            self.fail(error.code)
+        except Exception as error:
+            self._context.log.error("session failed", exc_info=error)
+            self.fail(ErrorCode.INTERNAL_ERROR)
+        return left
 
     def _predict(self, message: Predict) -> None:
         stream = message.learner.partition("/")[0]

@@ -1,35 +1,50 @@
-"""Which streams a status tells of, where there may be thousands: some by name, or a page."""
+"""Statuses: of which streams they tell, where there may be thousands, and how they are written.
+
+What is told of a stream is written once, until it changes. So a status takes long only where much
+has changed, and is then made a little at a time (`littled.service.turns.Making`). It tells of each
+stream what was so when it was asked for, or later: of whatever was acknowledged before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from littled.limits import STATUS_STREAMS_MAX
+from littled.limits import (
+    HTTP_UNITS_PER_STREAM,
+    STATUS_STREAMS_MAX,
+    STATUS_UNITS,
+    STATUS_UNITS_PER_STREAM,
+    STREAM_ANEW_UNITS,
+)
 from littled.service.access import Rights
-from littled_protocol.codec import StatusPart, encode_status, frame, status_part
+from littled.service.turns import Making
+from littled_protocol.codec import encode_status, frame, status_part
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Status, StatusRequest
 
 Tell = Callable[[Sequence[str]], dict[str, Any]]
-"""The body of a status that tells of the streams with these names."""
+"""The body of a status that tells of the streams with these names.
+
+What it tells of one is the same object until that changes.
+"""
+P = TypeVar("P")
 
 
 def status_page(
-    tell: Tell,
     names: Collection[str],
     rights: Rights,
     *,
     only: Collection[str] | None = None,
     after: str | None = None,
     most: int | None = None,
-) -> dict[str, Any]:
-    """The body of a status, as far as `rights` let it be seen.
+) -> tuple[list[str], bool]:
+    """The streams that a status tells of as far as `rights` let it, and whether there are more.
 
     names: of all streams, in their order. only: those that are asked about. after: leave out the
-    streams up to this one; all, if there is none of this name. most: tell of so many, and with
-    `more` that there are others.
+    streams up to this one; all, if there is none of this name. most: tell of so many.
     """
     seen = (name for name in names if rights.sees(name) and (only is None or name in only))
     if after is not None:
@@ -37,44 +52,91 @@ def status_page(
         start = place.get(after, len(place))
         seen = (name for name in seen if place[name] > start)
     chosen = list(islice(seen, None if most is None else most + 1))
-    body = tell(chosen[:most])
-    if most is None or len(chosen) <= most:
-        return body
-    streams = body.pop("streams")
-    return {**body, "more": True, "streams": streams}
+    return chosen[:most], most is not None and len(chosen) > most
+
+
+class _Written(Generic[P]):
+    """What a status tells of each stream, as it was last written."""
+
+    def __init__(self, tell: Tell, write: Callable[[str, Any], P]) -> None:
+        self._tell = tell
+        self._write = write
+        self._known: dict[str, tuple[Any, P]] = {}
+
+    def of(self, names: Iterable[str]) -> Making[dict[str, tuple[Any, P]]]:
+        """For each name the facts and how they are written."""
+        found: dict[str, tuple[Any, P]] = {}
+        for name in names:
+            facts = self._tell([name])["streams"][name]
+            known = self._known.get(name)
+            if known is None or known[0] is not facts:
+                known = self._known[name] = facts, self._write(name, facts)
+                yield STREAM_ANEW_UNITS
+            found[name] = known
+        return found
+
+    def head(self, *, more: bool) -> dict[str, Any]:
+        """What a status tells beside that."""
+        head = {key: value for key, value in self._tell(()).items() if key != "streams"}
+        return {**head, "more": True} if more else head
 
 
 class StatusFrames:
-    """Statuses as frames: what they tell of a stream is encoded once, until it changes."""
+    """Statuses as frames."""
 
     def __init__(self, tell: Tell, names: Collection[str]) -> None:
-        """Tell of the streams with these names; the facts of one are the same object until then."""
-        self._tell = tell
+        """Tell of the streams with these names."""
         self._names = names
-        self._parts: dict[str, tuple[Any, StatusPart]] = {}
+        self._written = _Written(tell, status_part)
 
-    def answer(self, asked: StatusRequest, rights: Rights) -> tuple[Status, bytes]:
+    def answer(self, asked: StatusRequest, rights: Rights) -> Making[tuple[Status, bytes]]:
         """A status with as many streams as its frame has room for, and that frame.
 
         Raises ProtocolError where there is no room for one.
         """
         only = None if asked.stream is None else (asked.stream,)
-        most = STATUS_STREAMS_MAX
+        names, more = status_page(
+            self._names, rights, only=only, after=asked.after, most=STATUS_STREAMS_MAX
+        )
+        yield STATUS_UNITS + STATUS_UNITS_PER_STREAM * len(names)
         while True:
-            body = status_page(
-                self._tell, self._names, rights, only=only, after=asked.after, most=most
-            )
-            head = {key: value for key, value in body.items() if key != "streams"}
+            head = self._written.head(more=more)
             try:
-                parts = [self._part(*stream) for stream in body["streams"].items()]
-                return Status(body), frame(encode_status(head, parts))
+                found = yield from self._written.of(names)
+                payload = encode_status(head, [part for _, part in found.values()])
             except ProtocolError:
-                if most == 1:
+                if len(names) <= 1:
                     raise
-                most = max(1, min(most, len(body["streams"])) // 2)
+                names, more = names[: len(names) // 2], True
+            else:
+                streams = {name: facts for name, (facts, _) in found.items()}
+                return Status({**head, "streams": streams}), frame(payload)
 
-    def _part(self, stream: str, facts: Any) -> StatusPart:
-        known = self._parts.get(stream)
-        if known is None or known[0] is not facts:
-            known = self._parts[stream] = facts, status_part(stream, facts)
-        return known[1]
+
+class StatusTexts:
+    """Statuses as JSON."""
+
+    def __init__(self, tell: Tell) -> None:
+        """Tell of any streams."""
+        self._written = _Written(tell, _as_text)
+
+    def answer(self, names: Sequence[str], *, more: bool) -> Making[str]:
+        """A status of these streams, whose names are in the order of JSON."""
+        yield HTTP_UNITS_PER_STREAM * len(names)
+        found = yield from self._written.of(names)
+        head = json_text({**self._written.head(more=more), "streams": {}})
+        if not found:
+            return head
+        before, after = head[: -len("}\n}\n")], "\n  }\n}\n"
+        return before + "\n" + ",\n".join(text for _, text in found.values()) + after
+
+
+def json_text(value: Any) -> str:
+    """An object as HTTP shows it."""
+    return json.dumps(value, sort_keys=True, indent=2) + "\n"
+
+
+def _as_text(stream: str, facts: Any) -> str:
+    """A stream and its facts, as they stand in the text of a status."""
+    text = f"{json.dumps(stream)}: {json.dumps(facts, sort_keys=True, indent=2)}"
+    return "    " + text.replace("\n", "\n    ")

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Protocol
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from littled.limits import (
     ALLOWANCE_UNITS_MAX,
@@ -22,6 +24,10 @@ from littled.limits import (
     WORK_PER_PEER_UNITS,
     WORK_PER_TURN_UNITS,
 )
+
+T = TypeVar("T")
+Making: TypeAlias = Generator[float, None, T]
+"""Something that is made a little at a time: says what work each piece was, and returns it."""
 
 
 class Worker(Protocol):
@@ -104,17 +110,31 @@ class Turns:
         return max(done, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many units at once, and so many a second; who has to wait does so for so many."""
+
+    most: float
+    per_second: float
+    wait: float
+
+
+PEER: Final = Rate(ALLOWANCE_UNITS_MAX, ALLOWANCE_UNITS_PER_SECOND, ALLOWANCE_WAIT_UNITS)
+"""What one peer of the protocol may ask for."""
+
+
 class Allowance:
-    """What a peer may ask for without feeding: so many units at once, and so many a second.
+    """What a peer may ask for without feeding.
 
     It may be overdrawn by one message; nothing more is taken then before some of it is back.
     """
 
-    __slots__ = ("_at", "_left")
+    __slots__ = ("_at", "_left", "_rate")
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, rate: Rate = PEER) -> None:
         """Begin with all of it; times are the loop's."""
-        self._left = float(ALLOWANCE_UNITS_MAX)
+        self._rate = rate
+        self._left = float(rate.most)
         self._at = now
 
     def spend(self, units: float) -> None:
@@ -131,8 +151,8 @@ class Allowance:
 
         Who has to wait waits for enough to be taken at once, so that waking up costs little.
         """
-        passed, self._at = now - self._at, now
-        self._left = min(ALLOWANCE_UNITS_MAX, self._left + passed * ALLOWANCE_UNITS_PER_SECOND)
+        rate, passed, self._at = self._rate, now - self._at, now
+        self._left = min(rate.most, self._left + passed * rate.per_second)
         if self._left > 0:
             return 0.0
-        return (ALLOWANCE_WAIT_UNITS - self._left) / ALLOWANCE_UNITS_PER_SECOND
+        return (rate.wait - self._left) / rate.per_second

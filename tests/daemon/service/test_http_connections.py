@@ -8,13 +8,19 @@ from typing import Any
 
 import pytest
 
-from littled.limits import HTTP_CONNECTIONS_MAX, HTTP_WAITING_MAX
+from littled.limits import (
+    HTTP_CONNECTIONS_MAX,
+    HTTP_HEAD_BYTES_MAX,
+    HTTP_WAITING_MAX,
+)
 from littled.service import http_connections
 from littled.service.access import Access, Gate
 from littled.service.elsewhere import Nowhere
 from littled.service.figures import Figures
 from littled.service.http import HttpServer
+from littled.service.http_connections import HttpConnection
 from littled.service.subscribers import Releases
+from littled.service.turns import Making
 from littled_protocol import limits
 
 WAIT_SECONDS = 20.0
@@ -35,6 +41,7 @@ class Surface:
         self.figures = Figures({})
         self.words: dict[str, Any] = {}
         self.page: dict[str, Any] = {"streams": {}}
+        self.numbers = b"littled_connections 0.0\n"
         self.elsewhere = Nowhere()
 
     def healthy(self) -> bool:
@@ -48,8 +55,9 @@ class Surface:
     def positions(self) -> dict[str, int]:
         return {}
 
-    def metrics(self, accepted: str) -> tuple[bytes, str]:
-        return b"littled_connections 0.0\n", "text/plain; version=0.0.4; charset=utf-8"
+    def metrics(self, accepted: str) -> Making[tuple[bytes, str]]:
+        yield 1.0
+        return self.numbers, "text/plain; version=0.0.4; charset=utf-8"
 
     @property
     def feeding(self) -> Any:
@@ -202,10 +210,37 @@ async def test_who_finds_no_slot_stands_in_line_for_one(monkeypatch: pytest.Monk
         assert b"200 OK" in await asking
 
 
+async def test_a_request_that_waits_for_its_turn_is_not_late(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps its slot, is answered whole, and takes no memory for a long body."""
+    monkeypatch.setattr(http_connections, "HTTP_HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(http_connections, "SWEEP_SECONDS", 0.05)
+    waiting: list[tuple[Any, Any]] = []
+    add = site.connections.turns.add
+    monkeypatch.setattr(site.connections.turns, "add", lambda *each: waiting.append(each))
+    asking = asyncio.ensure_future(site.ask(STATUS))
+    gone = await site.connect(STATUS)
+    talking = await site.connect(STATUS)
+    await site.until(lambda: len(waiting) == 3)
+    gone.close()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(1):
+            await asyncio.get_running_loop().sock_sendall(talking, b"a" * PAGE_BYTES)
+    slots = site.connections.slots[False]
+    held = [len(each._head) for each in slots if isinstance(each, HttpConnection)]
+    assert len(held) >= 2
+    assert max(held) < HTTP_HEAD_BYTES_MAX + (1 << 18)
+    assert not asking.done()
+    for each in waiting:
+        add(*each)
+    assert b"200 OK" in await asking
+
+
 async def test_who_watches_and_does_not_read_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_connections, "HTTP_WATCH_CONNECTIONS_MAX", 4)  # two for one origin
-    monkeypatch.setattr(Surface, "metrics", lambda *_: (b"a" * PAGE_BYTES, "text/plain"))
     async with running() as site:
+        site.surface.numbers = b"a" * PAGE_BYTES
         for _ in range(4):
             await site.connect(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", receive_bytes=4096)
         await site.until(lambda: len(site.connections.slots[True]) == 2)

@@ -10,8 +10,15 @@ from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
+from littled.limits import HTTP_UNITS_PER_STREAM, METRICS_ANEW_UNITS, METRICS_TYPES_MAX
 from littled.service.metrics import AllowListRegistry, Metrics
 from littled.service.samples import METRICS, Sample
+from support.making import made
+
+
+def written(metrics: Metrics, accepted: str = "") -> tuple[bytes, str]:
+    """All metrics and their type."""
+    return made(metrics.text(accepted))[0]
 
 
 def test_the_whole_surface() -> None:
@@ -51,7 +58,7 @@ def test_samples_become_text_that_prometheus_reads() -> None:
             Sample("littled_received_bytes", (), 12),
         ]
     )
-    content, kind = metrics.text()
+    content, kind = written(metrics)
     assert kind.startswith("text/plain; version=0.0.4")
     text = content.decode()
     families = {each.name: each for each in text_string_to_metric_families(text)}
@@ -63,7 +70,7 @@ def test_samples_become_text_that_prometheus_reads() -> None:
         ({"stream": "ids"}, 2.0**40),
     ]
     assert "_created" not in text
-    assert metrics.text("text/plain;q=0.5, */*") == (content, kind)
+    assert written(metrics, "text/plain;q=0.5, */*") == (content, kind)
 
 
 def test_who_accepts_openmetrics_gets_it() -> None:
@@ -74,7 +81,7 @@ def test_who_accepts_openmetrics_gets_it() -> None:
         ]
     )
     asked = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2"
-    content, kind = metrics.text(asked)
+    content, kind = written(metrics, asked)
     assert kind.startswith("application/openmetrics-text; version=1.0.0; charset=utf-8")
     text = content.decode()
     assert text.endswith("# EOF\n")
@@ -83,14 +90,47 @@ def test_who_accepts_openmetrics_gets_it() -> None:
     assert families["littled_healthy"].samples[0].value == 1.0
     (errors,) = families["littled_session_errors"].samples
     assert (errors.name, errors.labels) == ("littled_session_errors_total", {"code": "forbidden"})
-    plain = {each.name for each in text_string_to_metric_families(metrics.text()[0].decode())}
+    plain = {each.name for each in text_string_to_metric_families(written(metrics)[0].decode())}
     assert plain == set(families)
+
+
+def test_samples_of_a_stream_are_written_again_when_its_state_has_changed() -> None:
+    positions = {"a": 1, "b": 2}
+    asked: list[str] = []
+
+    def of_stream(stream: str) -> Iterator[Sample]:
+        asked.append(stream)
+        yield Sample("littled_stream_position", (stream,), positions[stream])
+        yield Sample("littled_stream_epsilon", (stream,), 1)
+
+    def whole() -> Metrics:
+        return Metrics(lambda: own, positions, positions.__getitem__, of_stream)
+
+    own = [Sample("littled_healthy", (), 1)]
+    metrics = whole()
+    for accepted in ("", "application/openmetrics-text;version=1.0.0"):
+        text = written(metrics, accepted)[0].decode()
+        assert text.count("# TYPE littled_stream_position gauge\n") == 1
+        assert 'littled_stream_position{stream="a"} 1.0\n' in text
+        assert text.index("littled_stream_position") < text.index("littled_stream_epsilon")
+        assert text.endswith("# EOF\n") == bool(accepted)
+        assert text.count("# EOF") == bool(accepted)
+    asked.clear()
+    positions["b"] = 7
+    own[0] = Sample("littled_healthy", (), 0)
+    changed, pieces = made(metrics.text())
+    assert asked == ["b"]
+    assert pieces == [METRICS_ANEW_UNITS, HTTP_UNITS_PER_STREAM, METRICS_ANEW_UNITS]
+    assert changed == written(whole())
+    for number in range(3 * METRICS_TYPES_MAX):  # types that somebody thinks of
+        written(metrics, f"application/openmetrics-text;version=1.0.{number}")
+    assert len(metrics._written) == METRICS_TYPES_MAX
 
 
 def test_a_sample_off_the_list_is_refused() -> None:
     metrics = Metrics(lambda: [Sample("littled_mistakes", (), 3)])
     with pytest.raises(KeyError):
-        metrics.text()
+        written(metrics)
 
 
 def test_a_metric_off_the_list_is_refused() -> None:

@@ -1,17 +1,25 @@
 """Statuses of some streams, and pages of them where there are many."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from littled.limits import STATUS_STREAMS_MAX
+from littled.limits import (
+    HTTP_UNITS_PER_STREAM,
+    STATUS_STREAMS_MAX,
+    STATUS_UNITS,
+    STATUS_UNITS_PER_STREAM,
+    STREAM_ANEW_UNITS,
+)
 from littled.service.access import EVERYTHING, Grant, Permission, Rights
-from littled.service.statuses import StatusFrames, status_page
+from littled.service.statuses import StatusFrames, StatusTexts, json_text, status_page
 from littled_protocol.codec import decode, encode_frame
 from littled_protocol.errors import ProtocolError
 from littled_protocol.limits import frame_bytes_max
 from littled_protocol.messages import StatusRequest
+from support.making import made
 
 NAMES = ["b", "a", "d", "c", "e"]
 SOME = Rights((Grant("x", frozenset({Permission.FEED}), frozenset({"d", "e"})),))
@@ -22,10 +30,14 @@ def tell(streams: Sequence[str]) -> dict[str, Any]:
 
 
 def page(rights: Rights = EVERYTHING, **how: Any) -> tuple[list[str], bool]:
-    body = status_page(tell, NAMES, rights, **how)
+    names, more = status_page(NAMES, rights, **how)
+    text, _ = made(StatusTexts(tell).answer(names, more=more))
+    body = json.loads(text)
     assert body["server"] == "littled"
     assert body.get("more") in (None, True)
-    return [*body["streams"]], "more" in body
+    assert [*body["streams"]] == names
+    assert text == json_text(body) or names != sorted(names)
+    return names, "more" in body
 
 
 def test_a_page_goes_on_after_the_last_one() -> None:
@@ -55,7 +67,8 @@ def test_a_frame_has_as_many_streams_as_it_has_room_for() -> None:
         return {"streams": {name: {"text": "x" * size} for name in streams}}
 
     def told(after: str | None = None) -> list[str]:
-        status, frame = StatusFrames(large, names).answer(StatusRequest(after=after), EVERYTHING)
+        making = StatusFrames(large, names).answer(StatusRequest(after=after), EVERYTHING)
+        (status, frame), _ = made(making)
         assert decode(frame[4:]) == status
         assert frame == encode_frame(status)
         assert len(frame) <= frame_bytes_max
@@ -81,10 +94,26 @@ def test_what_has_changed_is_encoded_again() -> None:
 
     frames = StatusFrames(told, NAMES)
     for _ in range(3):
-        status, frame = frames.answer(StatusRequest(), EVERYTHING)
+        (status, frame), _ = made(frames.answer(StatusRequest(), EVERYTHING))
         assert frame == encode_frame(status)
         assert status.body == {"instance": "i", "streams": facts}
         facts["a"] = {"position": facts["a"]["position"] + 300}
-    one, frame = frames.answer(StatusRequest("d"), EVERYTHING)
+    (one, frame), _ = made(frames.answer(StatusRequest("d"), EVERYTHING))
     assert decode(frame[4:]) == one
     assert one.body["streams"] == {"d": {"position": 1}}
+
+
+def test_what_has_changed_is_charged_for() -> None:
+    facts = {name: {"position": 1} for name in NAMES}
+
+    def told(streams: Sequence[str]) -> dict[str, Any]:
+        return {"streams": {name: facts[name] for name in streams}}
+
+    frames, texts = StatusFrames(told, NAMES), StatusTexts(told)
+    for changed in (len(NAMES), 0, 1, 3, 0):
+        facts |= {name: {"position": 2} for name in NAMES[:changed]}
+        anew = [STREAM_ANEW_UNITS] * changed
+        _, pieces = made(frames.answer(StatusRequest(), EVERYTHING))
+        assert pieces == [STATUS_UNITS + STATUS_UNITS_PER_STREAM * len(NAMES), *anew]
+        _, pieces = made(texts.answer(NAMES, more=False))
+        assert pieces == [HTTP_UNITS_PER_STREAM * len(NAMES), *anew]

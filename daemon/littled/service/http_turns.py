@@ -1,0 +1,134 @@
+"""Turns of the HTTP side: its clients together are one worker beside the sessions of the protocol.
+
+Nobody is refused here: a request whose head is there waits until it is begun, one or two in a turn
+of the loop, and what takes long to make is made a little in each turn. All of it comes out of one
+allowance, but for questions and rows, which have limits of their own and cost a budget or a disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from enum import Enum, auto
+from functools import cached_property
+from typing import Any, Final
+
+from littled.limits import (
+    HTTP_UNITS_MAX,
+    HTTP_UNITS_PER_SECOND,
+    HTTP_WAIT_UNITS,
+)
+from littled.service.turns import Allowance, Making, Rate, T, Turns
+
+_RATE: Final = Rate(HTTP_UNITS_MAX, HTTP_UNITS_PER_SECOND, HTTP_WAIT_UNITS)
+Begin = Callable[[], int]
+"""Begins a request; returns what work it is, 0 if whoever sent it is gone."""
+
+
+class Lane(Enum):
+    """Where a request waits: those who watch do not wait for all the others."""
+
+    FEEDING = auto()
+    WATCHING = auto()
+    OTHERS = auto()
+
+
+class HttpTurns:
+    """The requests of all HTTP clients, and what is being made for them."""
+
+    def __init__(self, turns: Turns | None = None) -> None:
+        """Take turns with the sessions, or without any; a loop need not run yet."""
+        self._given = turns
+        self._feeding: deque[Begin] = deque()
+        # The one that is served next comes first.
+        self._lanes: deque[deque[Begin]] = deque((deque(), deque()))
+        self._lane: dict[Lane, deque[Begin]] = dict(
+            zip(Lane, (self._feeding, *self._lanes), strict=True)
+        )
+        self._makings: deque[tuple[Making[Any], asyncio.Future[Any]]] = deque()
+        self._waits = False
+
+    @cached_property
+    def turns(self) -> Turns:
+        """The turns of the loop."""
+        return Turns() if self._given is None else self._given
+
+    @cached_property
+    def _allowance(self) -> Allowance:
+        return Allowance(asyncio.get_running_loop().time(), _RATE)
+
+    def add(self, lane: Lane, begin: Begin) -> None:
+        """Let a request be begun when it is its turn."""
+        self._lane[lane].append(begin)
+        self._take_turn()
+
+    async def made(self, making: Making[T]) -> T:
+        """Wait for what is made in turns; one thing after the other."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._makings.append((making, future))
+        self._take_turn()
+        return await future
+
+    def work(self, units: int) -> int:
+        """Do about so much work; return how much it was."""
+        done = 0.0
+        while done < units and self.has_work:
+            if self._feeding:
+                done += self._feeding.popleft()()
+                continue
+            took = self._make_on() if self._makings else self._begin_next()
+            self._allowance.spend(took)
+            done += took
+        self._wait_for_allowance()
+        return round(done)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something is left that could be done now."""
+        return bool(self._feeding) or (self._is_asked and not self._allowance.is_spent)
+
+    @property
+    def _is_asked(self) -> bool:
+        return bool(self._makings or any(self._lanes))
+
+    def _begin_next(self) -> int:
+        if not self._lanes[0]:
+            self._lanes.rotate()
+        begin = self._lanes[0].popleft()
+        self._lanes.rotate()
+        return begin()
+
+    def _make_on(self) -> float:
+        """Make a piece of what is first."""
+        making, future = self._makings[0]
+        if future.done():  # whoever asked is gone
+            self._makings.popleft()
+            return 0
+        try:
+            return next(making)
+        except StopIteration as end:
+            future.set_result(end.value)
+        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+            future.set_exception(error)
+        self._makings.popleft()
+        return 0
+
+    def _take_turn(self) -> None:
+        self._wait_for_allowance()
+        if self.has_work:
+            self.turns.add(self)
+
+    def _wait_for_allowance(self) -> None:
+        """Come back when there is allowance again for what is asked, if there is none."""
+        if not self._is_asked or self._waits:
+            return
+        loop = asyncio.get_running_loop()
+        seconds = self._allowance.wait_seconds(loop.time())
+        if seconds > 0:
+            self._waits = True
+            loop.call_later(seconds, self._go_on)
+
+    def _go_on(self) -> None:
+        self._waits = False
+        self._take_turn()

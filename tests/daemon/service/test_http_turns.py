@@ -1,0 +1,134 @@
+"""Requests of HTTP take turns, and all of them together have one allowance."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from littled.limits import (
+    HTTP_REQUEST_UNITS,
+    HTTP_UNITS_MAX,
+    HTTP_UNITS_PER_SECOND,
+    WORK_PER_PEER_UNITS,
+)
+from littled.service.http_turns import HttpTurns, Lane
+from littled.service.turns import Making
+
+# Who comes anew has its turn, and one of those who have waited, which may be the same.
+PER_TURN = 2
+
+
+class Requests:
+    """Requests, each of which is noted when it is begun."""
+
+    def __init__(self) -> None:
+        self.turns = HttpTurns()
+        self.begun: list[str] = []
+
+    def add(self, name: str, lane: Lane = Lane.OTHERS, units: int = HTTP_REQUEST_UNITS) -> None:
+        def begin() -> int:
+            self.begun.append(name)
+            return units
+
+        self.turns.add(lane, begin)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not condition():  # noqa: ASYNC110 - there is no event for it
+                await asyncio.sleep(0)
+
+
+async def test_a_few_requests_are_begun_in_a_turn() -> None:
+    requests = Requests()
+    for number in range(10):
+        requests.add(str(number))
+    assert requests.begun == []
+    while len(requests.begun) < 10:
+        before = len(requests.begun)
+        await asyncio.sleep(0)
+        assert before < len(requests.begun) <= before + PER_TURN
+    assert requests.begun == [str(number) for number in range(10)]
+
+
+async def test_who_watches_does_not_wait_for_all_the_others() -> None:
+    requests = Requests()
+    for number in range(6):
+        requests.add(f"other {number}")
+    for number in range(2):
+        requests.add(f"watcher {number}", Lane.WATCHING)
+    await requests.until(lambda: len(requests.begun) == 8)
+    assert {"watcher 0", "watcher 1"} < set(requests.begun[:4])
+    assert requests.begun[4:] == [f"other {number}" for number in range(2, 6)]
+
+
+async def test_more_than_the_allowance_waits_for_it_and_is_not_refused() -> None:
+    loop = asyncio.get_running_loop()
+    requests, most = Requests(), HTTP_UNITS_MAX // HTTP_REQUEST_UNITS
+    started = loop.time()
+    for number in range(2 * most):
+        requests.add(str(number))
+    while len(requests.begun) < 2 * most:
+        passed = loop.time() - started
+        allowed = (HTTP_UNITS_MAX + HTTP_UNITS_PER_SECOND * passed) / HTTP_REQUEST_UNITS
+        assert len(requests.begun) <= allowed + 1
+        await asyncio.sleep(0)
+    assert requests.begun == [str(number) for number in range(2 * most)]
+
+
+async def test_rows_and_questions_wait_for_no_allowance() -> None:
+    requests = Requests()
+    requests.add("dear", units=100 * HTTP_UNITS_MAX)
+    requests.add("after it")
+    await requests.until(lambda: requests.begun == ["dear"])
+    for number in range(3):
+        requests.add(f"rows {number}", Lane.FEEDING)
+    await requests.until(lambda: len(requests.begun) == 4)
+    assert requests.begun == ["dear", "rows 0", "rows 1", "rows 2"]
+
+
+async def test_who_is_gone_costs_nothing() -> None:
+    requests = Requests()
+    for number in range(5):
+        requests.add(f"gone {number}", units=0)
+    requests.add("there")
+    await asyncio.sleep(0)
+    assert requests.begun[-1] == "there"
+
+
+async def test_what_takes_long_is_made_a_little_in_each_turn() -> None:
+    requests, pieces = Requests(), 0
+
+    def long() -> Making[str]:
+        nonlocal pieces
+        for _ in range(20):
+            pieces += 1
+            yield WORK_PER_PEER_UNITS
+        return "made"
+
+    making = asyncio.ensure_future(requests.turns.made(long()))
+    requests.add("request")
+    while not making.done():
+        before = pieces
+        await asyncio.sleep(0)
+        assert pieces <= before + PER_TURN
+        assert requests.begun == [] or pieces == 20
+    assert await making == "made"
+    await requests.until(lambda: requests.begun == ["request"])
+
+
+async def test_what_goes_wrong_is_raised_where_it_is_waited_for() -> None:
+    requests = Requests()
+
+    def wrong() -> Making[str]:
+        yield 1.0
+        raise KeyError("no such metric")
+
+    def endless() -> Making[str]:
+        while True:
+            yield 1.0
+
+    left = asyncio.ensure_future(requests.turns.made(endless()))
+    await asyncio.sleep(0)
+    left.cancel()  # by a client that is gone
+    with pytest.raises(KeyError, match="no such metric"):
+        await requests.turns.made(wrong())
