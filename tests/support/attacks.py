@@ -33,7 +33,7 @@ class Attack:
     first: what it sends at once. again: what it sends over and over after that, as fast as it is
     taken. reads: whether it takes answers. leaves_at: bytes received after which it leaves and
     comes back; None to stay. closes: whether it leaves at once and comes back. bytes_max: bytes
-    sent after which it leaves and comes back.
+    sent after which it leaves and comes back. over_http: whether it is one of HTTP.
     """
 
     first: Callable[[int], bytes] = lambda _: HELLO
@@ -42,6 +42,13 @@ class Attack:
     leaves_at: int | None = None
     closes: bool = False
     bytes_max: int | None = None
+    over_http: bool = False
+
+
+def _get(path: str, leaves_at: int | None = None) -> Attack:
+    """Ask for a page of HTTP over and over: the daemon closes after each answer."""
+    head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n"
+    return Attack(first=lambda _: head.encode(), leaves_at=leaves_at, over_http=True)
 
 
 def _partial(_number: int) -> bytes:
@@ -79,6 +86,13 @@ ATTACKS = {
     ),
     "unfinished frames": Attack(first=_partial),
     "catch up": Attack(first=_catch_up, leaves_at=4096),
+    "HTTP health": _get("/healthz"),
+    "HTTP status": _get("/status"),
+    "HTTP metrics": _get("/metrics"),
+    "HTTP events and leave": _get("/events", leaves_at=1),
+    "HTTP events": _get("/events"),
+    "HTTP page": _get("/"),
+    "HTTP rule": _get("/rules/flights/late"),
 }
 
 

@@ -8,18 +8,20 @@ import shutil
 import statistics
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
 from littled.limits import ALLOWANCE_UNITS_MAX, ALLOWANCE_UNITS_PER_SECOND
+from littled.store.store import Store
 from littled_protocol.codec import encode_frame
 from littled_protocol.messages import Pong
 from support.attacks import ATTACKS, attacking, outcome
 from support.managers import WATCHDOG_SECONDS, Manager
-from support.serving import Peer, Serving, serving
+from support.predictions import stream_plan
+from support.serving import Peer, Serving, plans, serving
 
 pytestmark = pytest.mark.long
 
@@ -36,6 +38,13 @@ BUSY_P50_SECONDS_MIN = 0.008
 BUSY_P99_SECONDS_MIN = 0.06
 # An attack of the campaign takes so long.
 ATTACK_SECONDS = 4.0
+# Streams of a daemon that has many.
+MANY = 200
+# Attacks that ask for what there is to tell of streams.
+ASKING = (
+    *("ask for status", "HTTP status", "HTTP metrics"),
+    *("HTTP events and leave", "HTTP events", "HTTP page"),
+)
 
 
 def held_up_seconds(process: int | str) -> float:
@@ -136,11 +145,16 @@ def outcome_of(store: Path, folder: Path, kind: str, peers: int, seconds: float)
     """Let an attack run against a daemon of its own."""
     manager = Manager(folder)
     try:
-        with serving(store, environment=manager.environment) as daemon, Honest(daemon) as honest:
+        where: dict[str, Any] = {"http": ["127.0.0.1", 0]} if ATTACKS[kind].over_http else {}
+        with (
+            serving(store, environment=manager.environment, **where) as daemon,
+            Honest(daemon) as honest,
+        ):
             honest.waits(0.3)
             before, memory = honest.waits(1.0), daemon.resident_bytes()
             written = len(daemon.text)
-            with attacking(kind, daemon.unix, peers, seconds) as attackers:
+            address = daemon.address("http") if where else daemon.unix
+            with attacking(kind, address, peers, seconds) as attackers:
                 time.sleep(0.2)
                 beside = honest.waits(seconds - 0.5)
                 grown = daemon.resident_bytes() - memory
@@ -170,8 +184,22 @@ def check(found: Outcome, p50_seconds_min: float, p99_seconds_min: float) -> Non
     assert found.grown_bytes < 128 << 20
 
 
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """A store with many streams that have learners of both kinds, beside the one that is fed."""
+    plan = stream_plan()
+    names = [f"s{number}" for number in range(MANY)]
+    streams = {name: replace(plan, stream=name).to_dict() for name in names}
+    Store.create(tmp_path / "many", {}, streams | {"flights": plans()["flights"]})
+    return tmp_path / "many"
+
+
 @pytest.mark.parametrize(
-    ("kind", "peers"), [("ping", 50), ("status without reading", 100), ("open channels", 20)]
+    ("kind", "peers"),
+    [
+        *[("ping", 50), ("status without reading", 100), ("open channels", 20)],
+        *[(kind, 50) for kind, attack in ATTACKS.items() if attack.over_http],
+    ],
 )
 def test_a_producer_is_acknowledged_beside_a_crowd_that_asks(
     store: Path, tmp_path: Path, kind: str, peers: int
@@ -183,6 +211,30 @@ def test_a_producer_is_acknowledged_beside_a_crowd_that_asks(
         allowed = ALLOWANCE_UNITS_MAX + ALLOWANCE_UNITS_PER_SECOND * (seconds + 1)
         pong_bytes = len(encode_frame(Pong(7)))
         assert found.sent["received_bytes"] < peers * (allowed * pong_bytes + 500)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in ASKING if kind not in ("HTTP page", "HTTP events")]
+)
+def test_a_producer_is_acknowledged_beside_a_crowd_that_asks_about_many_streams(
+    many: Path, tmp_path: Path, kind: str
+) -> None:
+    """Two hundred streams that answer questions, of each of which there is much to tell."""
+    found = outcome_of(many, tmp_path, kind, 50, 4.0)
+    check(found, BUSY_P50_SECONDS_MIN, BUSY_P99_SECONDS_MIN)
+    # Somebody who asks for all streams is answered all the same, for all that his fellows ask.
+    assert found.sent["received_bytes"] > (0 if "events" in kind else 50 * MANY * 300)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("kind", [kind for kind in ATTACKS if kind in ASKING])
+def test_every_attack_that_asks_about_many_streams_in_one_table(
+    kind: str, many: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = outcome_of(many, tmp_path, kind, 50, ATTACK_SECONDS)
+    with capsys.disabled():
+        sys.stdout.write(found.row(f"{kind}, {MANY}") + "\n")
+    check(found, P50_SECONDS_MIN, P99_SECONDS_MIN)
 
 
 @pytest.mark.campaign
