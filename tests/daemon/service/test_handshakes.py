@@ -1,0 +1,116 @@
+"""TLS under connections that share one buffer and read nothing ahead."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from littled.limits import TLS_READ_BYTES
+from littled.service.handshakes import shake_hands
+from support.certificates import Authority
+
+SECONDS = 20.0
+Contexts = tuple[ssl.SSLContext, ssl.SSLContext]
+"""Of the server, and of its peers."""
+
+
+class Guest(asyncio.Protocol):
+    """Keeps what came."""
+
+    def __init__(self, wanted: int = 0) -> None:
+        self.came, self.wanted = bytearray(), wanted
+        self.has_all, self.is_over = asyncio.Event(), asyncio.Event()
+        self.transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self.came += data
+        if len(self.came) >= self.wanted:
+            self.has_all.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_over.set()
+
+
+@pytest.fixture
+def contexts(tmp_path: Path) -> Contexts:
+    ours = Authority(tmp_path, "ours")
+    issued = ours.issue("localhost", server=True)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(issued.certificate, issued.key)
+    return server, ssl.create_default_context(cafile=str(ours.path))
+
+
+@asynccontextmanager
+async def joined(
+    contexts: Contexts, buffer: bytearray, wanted: int
+) -> AsyncIterator[tuple[Guest, ssl.SSLSocket]]:
+    """A guest that was let in and wants so many bytes, and its peer, which blocks."""
+    accepted, peer = socket.socketpair()
+    accepted.setblocking(False)
+    peer.settimeout(SECONDS)
+    guest = Guest(wanted)
+    shaking = asyncio.create_task(shake_hands(guest, accepted, contexts[0], buffer))
+    wrap = partial(contexts[1].wrap_socket, server_hostname="localhost")
+    with await asyncio.to_thread(wrap, peer) as wrapped:
+        await shaking
+        yield guest, wrapped
+        assert guest.transport is not None
+        guest.transport.abort()
+        await guest.is_over.wait()
+
+
+async def test_what_two_peers_send_at_the_same_time_is_kept_apart(contexts: Contexts) -> None:
+    buffer, size = bytearray(TLS_READ_BYTES), 300_000
+    sent = [bytes([number]) * size for number in range(2)]
+    async with (
+        joined(contexts, buffer, size) as one,
+        joined(contexts, buffer, size) as other,
+        asyncio.timeout(SECONDS),
+    ):
+        peers = list(zip((one, other), sent, strict=True))
+        for start in range(0, size, 10_000):
+            for (_, peer), data in peers:
+                await asyncio.to_thread(peer.sendall, data[start : start + 10_000])
+        for (guest, _), data in peers:
+            await guest.has_all.wait()
+            assert guest.came == data
+
+
+async def test_nothing_is_read_ahead_of_who_does_not_read(contexts: Contexts) -> None:
+    """What a peer sends meanwhile stays with the system, up to what it holds for a socket."""
+    data = bytes(4_000_000)
+    async with (
+        joined(contexts, bytearray(TLS_READ_BYTES), len(data)) as (guest, peer),
+        asyncio.timeout(SECONDS),
+    ):
+        assert guest.transport is not None
+        guest.transport.pause_reading()
+        sending = asyncio.create_task(asyncio.to_thread(peer.sendall, data))
+        await asyncio.sleep(0.3)
+        assert len(guest.came) <= 2 * TLS_READ_BYTES
+        assert not sending.done()
+        guest.transport.resume_reading()
+        await sending
+        await guest.has_all.wait()
+        assert guest.came == data
+
+
+async def test_who_speaks_no_tls_is_no_guest(contexts: Contexts) -> None:
+    accepted, peer = socket.socketpair()
+    with peer:
+        accepted.setblocking(False)
+        guest = Guest()
+        peer.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        with pytest.raises(OSError, match="SSL"):
+            await shake_hands(guest, accepted, contexts[0], bytearray(TLS_READ_BYTES))
+        assert not guest.came
+        assert guest.transport is None
