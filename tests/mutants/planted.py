@@ -2086,8 +2086,8 @@ SURFACES = (
     Mutant(
         "no slots kept for health and metrics",
         "service/http_connections.py",
-        "watches=path in WATCHED",
-        "watches=False",
+        "self._connections.slots[path in WATCHED].ask(self)",
+        "self._connections.slots[False].ask(self)",
         (f"{SERVICE}/test_http_connections.py::test_those_who_watch_have_slots_of_their_own",),
     ),
     Mutant(
@@ -2340,8 +2340,8 @@ FAIRNESS = (
     Mutant(
         "no line in front of the slots of HTTP",
         "service/http_connections.py",
-        "if self._answer is None:\n            transport.pause_reading()",
-        "if self._answer is None:\n            self.cut()",
+        "if self._asked_at is not None:\n            transport.pause_reading()",
+        "if self._asked_at is not None:\n            self.cut()",
         (f"{SERVICE}/test_http_connections.py::test_who_finds_no_slot_stands_in_line_for_one",),
     ),
     Mutant(
