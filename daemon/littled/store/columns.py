@@ -94,7 +94,7 @@ class ColumnReader:
         return x, y, self._bytes(descriptor, path, users, start + points + labels)
 
     def _bytes(self, descriptor: int, path: Path, size: int, start: int) -> bytes:
-        data = self._disk.read(descriptor, path, size, start) if size else b""
+        data = self._disk.read_all(descriptor, path, size, start)
         if len(data) != size:
             raise _too_short(path)
         return data

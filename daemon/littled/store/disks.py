@@ -42,6 +42,20 @@ class Disk:
         """Bytes of a file, fewer at its end."""
         return os.pread(descriptor, size, start)
 
+    def read_all(self, descriptor: int, path: Path, size: int, start: int) -> bytes:
+        """So many bytes of a file, fewer only at its end.
+
+        What comes before a part that cannot be read is given without an error, which the next call
+        has.
+        """
+        data = b""
+        while len(data) < size:
+            more = self.read(descriptor, path, size - len(data), start + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
     def remove(self, path: Path) -> None:
         """Remove a file; its name may come back after a power cut."""
         path.unlink()

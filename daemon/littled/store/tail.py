@@ -132,18 +132,11 @@ class Tail:
             try:
                 end = os.fstat(descriptor).st_size
                 size = end if size is None else min(size, end)
-                return self._read(descriptor, size)
+                data = self._disk.read_all(descriptor, self.path, size, 0)
             finally:
                 os.close(descriptor)
-
-    def _read(self, descriptor: int, size: int) -> bytes:
-        """So many bytes. What is found before a part that cannot be read comes without an error."""
-        data = b""
-        while len(data) < size:
-            more = self._disk.read(descriptor, self.path, size - len(data), len(data))
-            if not more:
-                raise StoreFailed(f"{self.path.name} became shorter while it was read")
-            data += more
+        if len(data) < size:
+            raise StoreFailed(f"{self.path.name} became shorter while it was read")
         return data
 
     def open(self) -> None:

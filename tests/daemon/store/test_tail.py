@@ -6,7 +6,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -324,14 +324,12 @@ def test_whoever_comes_next_finds_the_tail(path: Path, reader: str) -> None:
     assert verify(copy).findings == ()
 
 
-def reading(path: Path, *, close: Sequence[int] = ()) -> int:
+def reading(path: Path) -> int:
     """A process that opens a store to read it, and ends with its position; 99 if it may not."""
     child = os.fork()
     if not child:
         found = 99
         try:
-            for descriptor in close:
-                os.close(descriptor)
             with suppress(StoreFailed), Store.open(path, read_only=True) as beside:
                 found = beside.position(STREAM)
         finally:
