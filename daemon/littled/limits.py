@@ -266,7 +266,8 @@ METRICS_TYPES_MAX = 4
 # Streams that one status message tells of, where its frame has room for them: it is made on the
 # event loop.
 STATUS_STREAMS_MAX = 256
-# The same for health and metrics, which nobody else can use up: more than all who watch one daemon.
+# Requests for health and metrics under way at once, which no other page can use up: more than all
+# who watch one daemon.
 HTTP_WATCH_CONNECTIONS_MAX = 16
 # Connections whose request is not there yet or stands in line for a slot; they cost little, and the
 # oldest makes room for a newcomer.

@@ -26,6 +26,13 @@ def share_of(most: int) -> int:
     return max(1, int(most * CONNECTIONS_PER_ORIGIN_SHARE))
 
 
+def one_less(counts: Counter[str], origin: str) -> None:
+    """Count one less of an origin, of which nothing is kept when none is left."""
+    counts[origin] -= 1
+    if not counts[origin]:
+        del counts[origin]
+
+
 class Full(Exception):
     """There is no room for a newcomer, and nobody who would have to make it."""
 
@@ -80,9 +87,7 @@ class Admission(Generic[Guest]):
         listener, origin = self._guests.pop(guest)
         self._idle.pop(guest, None)
         self._at_listener[listener] -= 1
-        self._from_origin[origin] -= 1
-        if not self._from_origin[origin]:
-            del self._from_origin[origin]
+        one_less(self._from_origin, origin)
 
     def heard(self, guest: Guest) -> None:
         """Say that an idle guest has said something."""

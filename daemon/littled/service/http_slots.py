@@ -13,7 +13,7 @@ from typing import Protocol
 
 from aiohttp import web
 
-from littled.service.admission import share_of
+from littled.service.admission import one_less, share_of
 from littled.service.lines import Line
 from littled.service.listeners import origin_of
 
@@ -73,9 +73,7 @@ class Slots:
         self._line.leave(asker, asker.origin)
         if asker in self._held:
             del self._held[asker]
-            self._origins[asker.origin] -= 1
-            if not self._origins[asker.origin]:
-                del self._origins[asker.origin]
+            one_less(self._origins, asker.origin)
             if self._line:
                 self._loop.call_soon(self.serve)
 
@@ -119,9 +117,7 @@ class Shares:
         try:
             yield
         finally:
-            self._taken[origin] -= 1
-            if not self._taken[origin]:
-                del self._taken[origin]
+            one_less(self._taken, origin)
 
 
 def _origin(request: web.Request) -> str:

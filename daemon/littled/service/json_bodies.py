@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from littled_client.sources import TwiceError, once_each
+
 
 class NotJson(Exception):
     """What holds no such value; the message is one sentence, which quotes nothing."""
@@ -15,8 +17,8 @@ def read_json(text: bytes, line: int | None = None) -> Any:
     where = "the body" if line is None else f"line {line}"
     try:
         # decoded first: from bytes the reader would guess UTF-16 and UTF-32
-        return json.loads(text.decode(), object_pairs_hook=_object, parse_constant=_no_number)
-    except _Twice:
+        return json.loads(text.decode(), object_pairs_hook=once_each, parse_constant=_no_number)
+    except TwiceError:
         raise NotJson(f"{where} has an object in which a key comes twice") from None
     except _NoNumber:
         raise NotJson(f"{where} has NaN or Infinity, which JSON has no numbers for") from None
@@ -30,19 +32,8 @@ def read_json(text: bytes, line: int | None = None) -> Any:
         raise NotJson(f"{where} is not JSON that can be read") from None
 
 
-class _Twice(Exception):
-    """A key of an object comes twice."""
-
-
 class _NoNumber(Exception):
     """One of the constants that Python reads and JSON does not have."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _Twice
-    return found
 
 
 def _no_number(_: str) -> Any:

@@ -31,7 +31,7 @@ from littled.limits import (
     LOBBY_MAX,
     TLS_READ_BYTES,
 )
-from littled.service.admission import Admission, Full
+from littled.service.admission import Admission, Full, one_less
 from littled.service.handshakes import shake_hands
 from littled.service.lines import Line
 from littled.service.listeners import Listener, origin_of
@@ -219,9 +219,7 @@ class Reception:
         if newcomer in self._lobby:
             del self._lobby[newcomer]
             self._loop.remove_reader(newcomer.socket)
-            self._origins[newcomer.origin] -= 1
-            if not self._origins[newcomer.origin]:
-                del self._origins[newcomer.origin]
+            one_less(self._origins, newcomer.origin)
 
     # --- Letting in -------------------------------------------------------------------------------
 
