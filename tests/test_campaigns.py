@@ -1,6 +1,7 @@
 """The runner of campaigns goes on where it was, for one version, and keeps the seeds that fail."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -11,10 +12,12 @@ import pytest
 
 from campaigns import __main__ as runner
 from campaigns import record
-from campaigns.__main__ import Job, Outcome, Progress, Seeded
+from campaigns.__main__ import Job, OfTests, Outcome, Progress, Seeded
 from campaigns.record import Row
+from support.campaigns import IMAGES, KILLS, PART_IMAGES, PART_KILLS
 
 ROOT = Path(__file__).parent.parent
+AUDIT = "audit"
 PAGE = f"""Words.
 
 {record.HEADER}
@@ -121,7 +124,10 @@ def test_a_row_is_written_over_by_the_next(tmp_path: Path) -> None:
 
 def test_tests_that_take_times_run_last_and_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["daemon/test_fairness.py::a", "daemon/test_fairness.py::b", "daemon/test_others.py::c"]
-    jobs = [*runner.test_jobs(names, 1), *runner.seeded_jobs(Seeded("odd", 4, 2, "n"), 4)]
+    jobs = [
+        *runner.test_jobs(names, OfTests(piece=1)),
+        *runner.seeded_jobs(Seeded("odd", 4, 2, "n"), 4),
+    ]
     running: list[str] = []
     beside: dict[str, int] = {}
 
@@ -151,7 +157,7 @@ def test_every_file_that_runs_alone_has_a_campaign() -> None:
 def test_the_page_has_a_row_for_each_campaign() -> None:
     rows = record.rows_of((ROOT / record.PAGE).read_text(encoding="utf-8"))
     assert tuple(rows) == runner.ORDER
-    assert set(runner.ORDER) == {*runner.SEEDED, *runner.TESTS_A_PIECE}
+    assert set(runner.ORDER) == {*runner.SEEDED, *runner.OF_TESTS}
 
 
 def test_what_campaigns_write_makes_no_other_version(
@@ -203,29 +209,49 @@ def test_tests_share_a_process_and_are_told_apart(a_project: Path) -> None:
     assert names == [
         f"tests/test_it.py::test_long[{case}]" for case in ("holds", "a - b", "left out")
     ]
-    (job,) = runner.test_jobs(names, 4)
-    assert job.cases == 3
+    (job,) = runner.test_jobs(names, OfTests(cases=10))
+    assert job.cases == 30
     outcome = runner.run_job(job)
     assert outcome.failing == ["tests/test_it.py::test_long[a - b]"], outcome.output
-    assert outcome.skipped == 1
+    assert outcome.skipped == 10
     assert 0.05 < outcome.core_seconds < 60
 
 
 def test_a_piece_has_tests_of_one_file() -> None:
     names = [f"tests/{file}.py::test[{case}]" for file in "ab" for case in range(5)]
-    assert [job.cases for job in runner.test_jobs(names, 4)] == [4, 1, 4, 1]
-    assert len({job.name for job in runner.test_jobs(names, 1)}) == len(names)
+    assert [job.cases for job in runner.test_jobs(names, OfTests())] == [4, 1, 4, 1]
+    assert len({job.name for job in runner.test_jobs(names, OfTests(piece=1))}) == len(names)
 
 
-def test_the_long_audit_is_a_campaign_of_its_own() -> None:
-    file, _, test = runner.AUDITS.partition("::")
-    text = (ROOT / file).read_text(encoding="utf-8")
-    assert f'@pytest.mark.campaign\n@pytest.mark.parametrize("name", SMALL)\ndef {test}(' in text
-    audits = [f"{runner.AUDITS}[{name}]" for name in ("dense", "fresh")]
-    others = ["tests/test_it.py::test_long[holds]", f"{runner.AUDITS}_at_all"]
-    names = [others[0], *audits, others[1]]
-    assert runner.names_of(runner.AUDIT, names) == audits
-    assert runner.names_of(runner.TESTS, names) == others
+def test_each_test_belongs_to_one_campaign() -> None:
+    named = {name: each.test for name, each in runner.OF_TESTS.items() if each.test}
+    for test in named.values():
+        file, _, function = test.partition("::")
+        text = (ROOT / file).read_text(encoding="utf-8")
+        marked = rf"@pytest\.mark\.campaign\n@pytest\.mark\.parametrize\(.*\)\ndef {function}\("
+        assert re.search(marked, text)
+    of = {name: [f"{test}[{case}]" for case in range(2)] for name, test in named.items()}
+    of["tests"] = ["tests/test_it.py::test_long[1]", f"{named['audit']}_at_all"]
+    names = [each for found in zip(*of.values(), strict=True) for each in found]
+    for name, found in of.items():
+        assert runner.names_of(name, names) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "all_cases", "each"), [("kills", KILLS, PART_KILLS), ("cuts", IMAGES, PART_IMAGES)]
+)
+def test_a_campaign_counts_the_cases_of_its_tests(
+    monkeypatch: pytest.MonkeyPatch, name: str, all_cases: int, each: int
+) -> None:
+    names = [f"{runner.OF_TESTS[name].test}[{part}]" for part in range(all_cases // each)]
+    monkeypatch.setattr(runner, "test_names", lambda: names)
+    state: dict[str, Progress] = {}
+    pieces = runner.prepare(name, 0, state, "one")
+    assert sum(job.cases for _, job in pieces) == state[name].asked == all_cases
+    assert state[name].whole
+    few = runner.prepare(name, 4 * each + 1, state, "one")
+    assert [job.cases for _, job in few] == [4 * each, each]
+    assert not state[name].whole
 
 
 @pytest.mark.long
@@ -234,15 +260,16 @@ def test_audits_that_were_done_are_not_run_again(
 ) -> None:
     """And no other tests with them."""
     monkeypatch.setattr(runner, "STATE", a_project / "state" / "state.json")
-    monkeypatch.setattr(runner, "AUDITS", "tests/test_it.py::test_long")
+    audit = OfTests("tests/test_it.py::test_long", piece=1)
+    monkeypatch.setitem(runner.OF_TESTS, AUDIT, audit)
     state: dict[str, runner.Progress] = {}
-    pieces = runner.prepare(runner.AUDIT, 0, state, "one")
+    pieces = runner.prepare(AUDIT, 0, state, "one")
     assert [job.cases for _, job in pieces] == [1, 1, 1]
-    assert runner.prepare(runner.TESTS, 0, state, "one") == []
+    assert runner.prepare("tests", 0, state, "one") == []
     runner.run_pieces(pieces[:1], state)
     again = runner.load("one")
-    assert runner.prepare(runner.AUDIT, 0, again, "one") == pieces[1:]
-    assert (again[runner.AUDIT].cases, again[runner.AUDIT].asked) == (1, 3)
+    assert runner.prepare(AUDIT, 0, again, "one") == pieces[1:]
+    assert (again[AUDIT].cases, again[AUDIT].asked) == (1, 3)
 
 
 def test_a_process_that_dies_has_failed() -> None:

@@ -27,6 +27,7 @@ from typing import Any
 
 from campaigns import record
 from littled.auditing.trials import usual_processes
+from support.campaigns import PART_IMAGES, PART_KILLS
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / ".campaign" / "state.json"
@@ -38,15 +39,9 @@ CHUNK_SECONDS_MAX = 6 * 3600
 TEST_SECONDS_MAX = 3600
 FAILING = re.compile(r"^failing seed (\S+)$", re.MULTILINE)
 SKIPPED = re.compile(r"^(?:.*, )?(\d+) skipped\b.* in [\d.]+s", re.MULTILINE)
-TESTS, AUDIT = "tests", "audit"
-# Of the campaigns of tests how many share a process, which takes seconds before its first. An audit
-# takes many minutes, so that little is lost where a run is stopped.
-TESTS_A_PIECE = {TESTS: 4, AUDIT: 1}
 # Tests that hold the program to times, which they take on a machine where nothing else runs: they
 # come last, one at a time.
 ALONE = ("test_fairness.py", "test_full_speed.py", "test_label_timing.py")
-# The tests of the campaign AUDIT, which take longer than all others together.
-AUDITS = "tests/daemon/auditing/test_subjects.py::test_many_runs_of_the_engine_exceed_no_claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +69,34 @@ SEEDED: dict[str, Seeded] = {
     "frames": Seeded("fuzzing.frames", 20_000_000, 500_000, "inputs"),
     "protocol": Seeded("model.explore", 5_000, 250, "seeds", "tests/model/failing_seeds.json"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class OfTests:
+    """A campaign whose cases are in tests.
+
+    test: which one with all its parameters, "" for all that no other campaign names. cases: how
+    many it tries in each. piece: how many tests share a process, which takes seconds before its
+    first; an audit takes many minutes, so that little is lost where a run is stopped.
+    """
+
+    test: str = ""
+    cases: int = 1
+    piece: int = 4
+
+
+CRASHES = "tests/daemon/store/test_crashes.py"
+OF_TESTS: dict[str, OfTests] = {
+    "audit": OfTests(
+        "tests/daemon/auditing/test_subjects.py::test_many_runs_of_the_engine_exceed_no_claim",
+        piece=1,
+    ),
+    "tests": OfTests(),
+    "kills": OfTests(f"{CRASHES}::test_kills_at_failpoints", PART_KILLS),
+    "cuts": OfTests(f"{CRASHES}::test_images_of_a_power_cut", PART_IMAGES),
+}
 # The longest pieces come first, so that the last ones are short, and no core waits for the other.
-ORDER = ("soak", AUDIT, TESTS, *(name for name in SEEDED if name != "soak"))
+ORDER = ("soak", *OF_TESTS, *(name for name in SEEDED if name != "soak"))
 
 
 @dataclass(slots=True)
@@ -99,11 +120,15 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A piece of a campaign: what it is called, how many cases it has, and its command."""
+    """A piece of a campaign: what it is called, how many cases it has, and its command.
+
+    cases_a_test: how many of them are in a test, if it is of tests.
+    """
 
     name: str
     cases: int
     command: tuple[str, ...]
+    cases_a_test: int = 1
 
 
 Piece = tuple[str, Job]
@@ -169,11 +194,13 @@ def test_names() -> list[str]:
 
 def names_of(campaign: str, names: Sequence[str]) -> list[str]:
     """Those tests that belong to a campaign of tests; each belongs to one of them."""
-    return [each for each in names if (each.partition("[")[0] == AUDITS) == (campaign == AUDIT)]
+    owners = {each.test: name for name, each in OF_TESTS.items()}
+    rest = owners[""]
+    return [each for each in names if owners.get(each.partition("[")[0], rest) == campaign]
 
 
-def test_jobs(names: Sequence[str], most: int) -> Iterator[Job]:
-    """A few tests of one file in each piece, `most` of them."""
+def test_jobs(names: Sequence[str], campaign: OfTests) -> Iterator[Job]:
+    """A few tests of one file in each piece."""
     limits = (
         *("-o", f"timeout={TEST_SECONDS_MAX}"),
         *("-o", f"faulthandler_timeout={CHUNK_SECONDS_MAX}"),
@@ -182,10 +209,11 @@ def test_jobs(names: Sequence[str], most: int) -> Iterator[Job]:
     for name in names:
         files.setdefault(name.partition("::")[0], []).append(name)
     for found in files.values():
-        for first in range(0, len(found), most):
-            few = found[first : first + most]
+        for first in range(0, len(found), campaign.piece):
+            few = found[first : first + campaign.piece]
             command = (sys.executable, "-m", "pytest", "-m", "campaign", *limits, *few)
-            yield Job(f"{few[0]} and {len(few) - 1} more", len(few), command)
+            cases = campaign.cases * len(few)
+            yield Job(f"{few[0]} and {len(few) - 1} more", cases, command, campaign.cases)
 
 
 def failed_tests(job: Job, output: str) -> list[str]:
@@ -200,7 +228,7 @@ def run_job(job: Job) -> Outcome:
     of_tests = job.command[2] == "pytest"
     with tempfile.TemporaryFile() as said:
         child = subprocess.Popen(
-            job.command, cwd=ROOT if of_tests else ROOT / TESTS,
+            job.command, cwd=ROOT if of_tests else ROOT / "tests",
             stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
         )  # fmt: skip
         limit = threading.Timer(CHUNK_SECONDS_MAX, child.kill)
@@ -217,7 +245,7 @@ def run_job(job: Job) -> Outcome:
     if child.returncode and not failing:
         failing = [job.name]
         output += f"\n{job.name} ended with status {child.returncode}\n"
-    skipped = sum(map(int, SKIPPED.findall(output))) if of_tests else 0
+    skipped = sum(map(int, SKIPPED.findall(output))) * job.cases_a_test if of_tests else 0
     return Outcome(failing, skipped, output, used.ru_utime + used.ru_stime)
 
 
@@ -309,17 +337,18 @@ def table(state: dict[str, Progress], names: Sequence[str]) -> str:
 def prepare(name: str, count: int, state: dict[str, Progress], now: str) -> list[Piece]:
     """Note what is asked for of a campaign; return the pieces of it that are left.
 
-    count: 0 for all tests.
+    count: 0 for all cases of tests.
     """
     if name in SEEDED:
         whole = count >= SEEDED[name].count
         jobs = list(seeded_jobs(SEEDED[name], count))
     else:
-        names = names_of(name, test_names())
+        names, tested = names_of(name, test_names()), OF_TESTS[name]
+        wanted = -(-count // tested.cases) or len(names)
         # a part of them may be asked for by the environment as well (`support.campaigns`)
         few = any(each.startswith("LITTLED_CAMPAIGN_") for each in os.environ)
-        whole = not few and not 0 < count < len(names)
-        jobs = list(test_jobs(names[: count or None], TESTS_A_PIECE[name]))
+        whole = not few and wanted >= len(names)
+        jobs = list(test_jobs(names[:wanted], tested))
     progress = state.setdefault(name, Progress(now))
     progress.asked, progress.whole = sum(job.cases for job in jobs), whole
     done = set(progress.done)

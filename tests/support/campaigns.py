@@ -2,6 +2,11 @@
 
 import os
 
+# What `make campaign` does whole: kills of processes, and images of a power cut. How many each part
+# has: a part of kills is enough to reach every failpoint.
+KILLS, PART_KILLS = 10_000, 200
+IMAGES, PART_IMAGES = 100_000, 2_000
+
 
 def campaign_parts(name: str, total: int, each: int) -> int:
     """In how many parts of `each` a campaign of `total` is run.

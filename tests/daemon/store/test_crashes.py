@@ -16,7 +16,7 @@ import pytest
 from littled.store.errors import StoreRefused
 from littled.store.files import sync_folder
 from littled.store.store import Store
-from support.campaigns import campaign_parts
+from support.campaigns import IMAGES, KILLS, PART_IMAGES, PART_KILLS, campaign_parts
 from support.crashing import (
     FAILPOINTS,
     KINDS,
@@ -133,9 +133,6 @@ def test_a_daemon_killed_at_any_failpoint_has_what_it_acknowledged(
     assert QUICK_PARTS * kills >= 300, "so many in every run of the tests"
 
 
-# The kills of the campaign, and of each of its parts, which is enough to reach every failpoint.
-KILLS = 10_000
-PART_KILLS = 200
 PARTS = campaign_parts("KILLS", KILLS, PART_KILLS)
 
 
@@ -346,15 +343,19 @@ def test_two_thousand_images_of_a_power_cut_lack_nothing(
     assert cut_power_often(quick_path, monkeypatch, seed=5, images=2_000, whole=0.02) >= 2_000
 
 
+IMAGE_PARTS = campaign_parts("IMAGES", IMAGES, PART_IMAGES)
+
+
 @pytest.mark.campaign
-@pytest.mark.parametrize("part", range(campaign_parts("IMAGES", 100_000, 2_000)))
+@pytest.mark.parametrize("part", range(IMAGE_PARTS))
 def test_images_of_a_power_cut(
     quick_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
     """Two thousand in each part, which is also the seed."""
     small_steps(monkeypatch)
-    seen = cut_power_often(quick_path, monkeypatch, seed=1000 + part, images=2_000, whole=0.1)
-    assert seen >= 2_000
+    seed = 1000 + part
+    seen = cut_power_often(quick_path, monkeypatch, seed, images=PART_IMAGES, whole=0.1)
+    assert seen >= PART_IMAGES
 
 
 @pytest.mark.parametrize(
