@@ -263,7 +263,8 @@ class Journal:
             if not self._has_segments(connection):
                 return archived
             rows: list[Any] = connection.execute(_EXTENT, ends).fetchall()
-        return max((row[0] - ends[1] + integer_of(row[1], stream) - 1 for row in rows), default=-1)
+        lasts = (key - ends[1] + integer_of(records, stream) - 1 for key, records, *_ in rows)
+        return max(lasts, default=archived)  # nothing that was archived comes after a segment
 
     def record_at(self, stream: str, position: int) -> int | None:
         """Number of the record that holds the example at a position; None when there is none."""

@@ -165,6 +165,26 @@ def test_the_next_archiving_goes_on(whole: Path, tmp_path: Path) -> None:
     assert verify(path, archive=folder).findings == verify(path).findings == ()
 
 
+def test_a_store_all_of_whose_segments_were_archived_is_packed_further(tmp_path: Path) -> None:
+    """Its next segment follows the archive, and not the beginning of the journal."""
+    path, folder = make_store(tmp_path / "store"), tmp_path / "archive"
+    with Store.open(path) as store:
+        feed(store, [1] * 9)
+        store.save_snapshot(STREAM, 8, b"state")
+        pack_all(store)
+    assert archived(path, folder)
+    for number in range(3):
+        with Store.open(path) as store:
+            feed(store, [2] * (1 + number))
+            pack_all(store)
+            feed(store, [3])
+    assert verify(path).findings == ()
+    with Store.open(path, read_only=True, archive=folder) as store:
+        counts = [record.count for record in store.records(STREAM)]
+    assert counts == [1] * 9 + [2, 3, 2, 2, 3, 2, 2, 2, 3]
+    assert verify(path, archive=folder).findings == ()
+
+
 @pytest.mark.in_a_folder
 def test_room_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("littled.store.archiving.ARCHIVE_FILE_BYTES", 1 << 20)
