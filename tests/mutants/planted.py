@@ -1689,16 +1689,66 @@ RESTORES = (
     Mutant(
         "a daemon that is refused beside a reader that only brings in what a crash has left",
         "store/sqlite.py",
-        "briefly = isinstance(error, HeldBriefly)",
-        "briefly = False",
+        "                if isinstance(error, HeldBriefly):",
+        "                if False:",
         (f"{STORE}/test_tail.py::test_whoever_serves_waits_for_one_that_only_brings_in",),
     ),
     Mutant(
         "a tail that a crash has left and nobody brings in",
         "store/sqlite.py",
-        "        self._waiting = self._tail.read(token, incomplete=incomplete)",
+        "        self._waiting = self._tail.read(token, incomplete=self._incomplete)",
         "        self._waiting = []",
         (f"{STORE}/test_tail.py::test_whoever_comes_next_finds_the_tail",),
+    ),
+    Mutant(
+        "a copy that counts as a whole one once somebody has looked at it",
+        "store/sqlite.py",
+        "SqliteWriting(self.path, self._vfs, incomplete=lacks).close(failed=lacks)",
+        "SqliteWriting(self.path, self._vfs, incomplete=lacks).close()",
+        (
+            f"{STORE}/test_tail.py"
+            "::test_a_copy_that_lacks_what_was_acknowledged_goes_on_as_a_restore",
+        ),
+    ),
+    Mutant(
+        "a copy whose missing slots may be put back once others were brought in",
+        "store/sqlite.py",
+        "token = earliest_token() if self._incomplete else next_token(self._token)",
+        "token = next_token(self._token)",
+        (
+            f"{STORE}/test_tail.py"
+            "::test_a_copy_that_lacks_what_was_acknowledged_goes_on_as_a_restore",
+        ),
+    ),
+    Mutant(
+        "a copy made while slots were written over that counts as one of one moment",
+        "store/tail.py",
+        "any(_is_later(each, token) for each in named)",
+        "any(_is_later(each, token) for each in named[:1])",
+        (
+            f"{STORE}/test_tail.py"
+            "::test_a_copy_that_was_made_while_slots_were_written_over_is_noticed",
+        ),
+    ),
+    Mutant(
+        "a commit under the tail of another process",
+        "store/sqlite.py",
+        "        if _token(self._connection) != self._token:",
+        "        if False:",
+        (
+            f"{STORE}/test_tail.py"
+            "::test_who_served_before_the_lock_was_removed_takes_nothing_from_the_next",
+        ),
+    ),
+    Mutant(
+        "packing that begins anew where all segments were archived",
+        "store/journal.py",
+        "return max(lasts, default=archived)",
+        "return max(lasts, default=-1)",
+        (
+            f"{STORE}/test_archive.py"
+            "::test_a_store_all_of_whose_segments_were_archived_is_packed_further",
+        ),
     ),
     Mutant(
         "a damaged tail that counts as a torn one",

@@ -129,13 +129,18 @@ class FolderLock:
             self._descriptor: int | None = os.open(path, flags, PRIVATE_FILE)
             try:
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                said = os.pread(self._descriptor, len(_BRIEFLY), 0)
-                os.close(self._descriptor)
+            except BlockingIOError as error:
+                try:
+                    said = os.pread(self._descriptor, len(_BRIEFLY), 0)
+                finally:
+                    os.close(self._descriptor)
                 kind = HeldBriefly if said == _BRIEFLY else StoreRefused
                 raise kind(
                     f"another process serves the store in {path.parent}: stop it first"
                 ) from error
+            except OSError:
+                os.close(self._descriptor)
+                raise
             with suppress(OSError):  # of a full disk; then others do not wait
                 os.ftruncate(self._descriptor, 0)
                 os.pwrite(self._descriptor, _BRIEFLY if briefly else b"", 0)

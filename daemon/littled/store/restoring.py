@@ -11,7 +11,7 @@ not have is lost, and its name stays used (`littled.store.growth`).
 
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -179,13 +179,18 @@ class Restoring:
     def finish(self) -> None:
         """Let the store go on; durable on return. Raises StoreError."""
         writing = self._place.database.writing(incomplete=True)
-        with closing(writing):
+        try:
             complete(self._readers, writing)
             with writing.transaction() as connection:
                 if self.gone or self.closed:
                     begin_growing(connection, self._facts)
                     put_lost(connection, {name: gone.genesis for name, gone in self.gone.items()})
                 add_restores(connection, [self._append(connection, lost) for lost in self.lost])
+        except BaseException:
+            with suppress(StoreError):  # as it was, a copy that is not a whole one is still refused
+                writing.close(failed=True)
+            raise
+        writing.close()
         mark = self._new_mark(History(self._readers, read_facts(self._readers)))
         try:
             self._place.database.sync_names()

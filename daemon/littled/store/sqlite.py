@@ -49,7 +49,7 @@ from littled.store.files import (
     sync_folder,
 )
 from littled.store.lending import Lending
-from littled.store.tail import TAIL_NAME, Alone, Tail, next_token
+from littled.store.tail import TAIL_NAME, Alone, Tail, earliest_token, next_token
 
 DATABASE_NAME = "store.sqlite"
 LOCK_NAME = "lock"
@@ -151,8 +151,9 @@ class SqliteWriting:
     def __init__(self, path: Path, vfs: str | None, *, incomplete: bool = False) -> None:
         """Open, and bring what the log and the tail hold into the main file. Raises StoreError.
 
-        incomplete: go on without a tail that a copy lacks.
+        incomplete: go on without a tail that a copy lacks; see `_put_token`.
         """
+        self._incomplete = incomplete
         self._log_pages = 0
         self._database = path
         self.columns = ColumnWriter(path.parent, vfs)
@@ -178,9 +179,9 @@ class SqliteWriting:
         # Without its name it would keep nobody else from the store.
         lock = path.with_name(LOCK_NAME)
         self._lock = None if (held := identity(lock)) is None else (lock, held)
-        self.check_place()
         try:
-            self._find_tail(incomplete=incomplete)
+            self.check_place()
+            self._find_tail()
         except BaseException:
             self.close(failed=True)
             raise
@@ -238,6 +239,7 @@ class SqliteWriting:
             try:
                 with translated():
                     self._connection.execute("BEGIN IMMEDIATE")
+                    self._check_token()
                     token = self._put_waiting() if self._token is not None else None
                     yield self._connection
                     self._connection.execute("COMMIT")
@@ -250,6 +252,18 @@ class SqliteWriting:
                 self._committed()
             self._failed = False
 
+    def _check_token(self) -> None:
+        """Raise StoreFailed where another process began or used a tail, whose slots these are.
+
+        Nobody else can, as long as the file stays there by which the store is locked.
+        """
+        if _token(self._connection) != self._token:
+            self._connection.execute("ROLLBACK")  # the other one goes on
+            raise StoreFailed(
+                f"another process has written to the store in {self._database.parent}: let only "
+                "one serve it, and leave its lock file where it is"
+            )
+
     def _put_waiting(self) -> bytes:
         """Put what waits into the database inside a transaction; the token that it names then."""
         if self._waiting:
@@ -261,8 +275,12 @@ class SqliteWriting:
         return self._put_token()
 
     def _put_token(self) -> bytes:
-        """Draw a new token inside a transaction, which frees all slots that were written before."""
-        token = next_token(self._token)
+        """Draw a new token inside a transaction, which frees all slots that were written before.
+
+        Where slots are missing it is one that no tail belongs to, not even the one that is looked
+        for: until the tail is ended, the store is still refused to whoever does not know of it.
+        """
+        token = earliest_token() if self._incomplete else next_token(self._token)
         self._connection.execute(_PUT_FACT, (TAIL, token))
         return token
 
@@ -302,14 +320,14 @@ class SqliteWriting:
             connection.execute(PUT_PRODUCER, producer)
             connection.execute(insert_record(len(record)), record)
 
-    def _find_tail(self, *, incomplete: bool) -> None:
+    def _find_tail(self) -> None:
         """Bring in what a predecessor left there that ended suddenly."""
         with translated():
             token = _token(self._connection)
         if token is None:
             self._tail.remove()  # by one that ended before it could do so itself
             return
-        self._waiting = self._tail.read(token, incomplete=incomplete)
+        self._waiting = self._tail.read(token, incomplete=self._incomplete)
         self._token = token
         # also without any, so that nothing that still stands there can ever be taken for one
         with self.transaction():
@@ -548,8 +566,10 @@ class SqliteDatabase:
             try:
                 return FolderLock(self.folder / LOCK_NAME)
             except StoreRefused as error:
-                briefly = isinstance(error, HeldBriefly)
-                wait = STORE_LOCK_SECONDS if briefly else STORE_TAKE_OVER_SECONDS * take_over
+                # At once it may not say yet that it is held briefly.
+                wait = max(_LOOK_SECONDS, STORE_TAKE_OVER_SECONDS * take_over)
+                if isinstance(error, HeldBriefly):
+                    wait = STORE_LOCK_SECONDS
                 if time.monotonic() - begun >= wait:
                     raise
                 time.sleep(_LOOK_SECONDS)
@@ -572,7 +592,11 @@ class SqliteDatabase:
                 lock = FolderLock(self.folder / LOCK_NAME, briefly=True)
             except (StoreRefused, OSError) as error:
                 token = self._seen_token(self.readers())
-                if token is None or first not in (None, token) or not tail.begins(token):
+                if token is None or first not in (None, token):
+                    return
+                if not tail.begins(token):
+                    if not isinstance(error, StoreRefused) and not incomplete:
+                        self._refuse_incomplete(tail, token)
                     return
                 first = token
                 wait = STORE_LOCK_SECONDS if isinstance(error, StoreRefused) else 2 * TAIL_SECONDS
@@ -586,13 +610,36 @@ class SqliteDatabase:
                     lock.release()
                 return
 
+    def _refuse_incomplete(self, tail: Tail, token: bytes) -> None:
+        """StoreRefused for a copy, on a medium that cannot be written, that lacks something.
+
+        A daemon may be at work on it by another mount.
+        """
+        try:
+            tail.read(token)
+        except StoreRefused:
+            if self._seen_token(self.readers()) == token:
+                raise
+
     def _bring_in_left(self, tail: Tail, *, incomplete: bool) -> None:
-        """Bring in what is left in the tail of a store that nobody serves."""
+        """Bring in what is left in the tail of a store that nobody serves.
+
+        A copy that lacks some of it gets what there is, and stays one that lacks something.
+        """
         token = self._seen_token(self.glances())
-        if token is not None and tail.read(token, incomplete=incomplete):
+        if token is None:
+            return
+        lacks = False
+        try:
+            left = tail.read(token)
+        except StoreRefused:
+            if not incomplete:
+                raise
+            left, lacks = tail.read(token, incomplete=True), True
+        if left:
             if not os.access(self.folder, os.W_OK):
                 raise self._not_brought_in(None)
-            SqliteWriting(self.path, self._vfs, incomplete=incomplete).close()
+            SqliteWriting(self.path, self._vfs, incomplete=lacks).close(failed=lacks)
 
     def _not_brought_in(self, error: Exception | None) -> StoreError:
         """Why what is in the tail is not in the database."""

@@ -40,7 +40,7 @@ TOKEN_BYTES: Final = 16
 # Of a token, by which later ones are known: how many were drawn, since there is a tail. The rest is
 # random. A first version's were random throughout, so that they are larger than any such number.
 _COUNT_BYTES: Final = 8
-_COUNT_END: Final = 1 << 32
+_COUNT_END: Final = 1 << 40
 
 Alone = tuple[tuple[Any, ...], tuple[Any, ...]]
 """The row of a producer and the row of its record."""
@@ -102,13 +102,13 @@ class Tail:
     def _refuse_incomplete(self, token: bytes, slots: Sequence["_Slot"]) -> None:
         """StoreRefused where the file and the database are not of one moment."""
         what = ""
+        named = [slot[0] for slot in slots if slot is not None]
+        # The first slot is only written over when a later token is durable.
+        over = token in named and slots[0] is not None and slots[0][0] != token
         if len(slots) < TAIL_SLOTS:
             what = "is missing or cut short"
-        elif slots[0] is not None and slots[0][0] != token:
-            # A slot is only written over when a later token is durable.
-            over = any(slot is not None and slot[0] == token for slot in slots[1:])
-            if over or _is_later(slots[0][0], token):
-                what = "is of a later moment than the database"
+        elif over or any(_is_later(each, token) for each in named):
+            what = "is of a later moment than the database"
         if what:
             raise StoreRefused(
                 f"{self.path} {what}, so that examples which were acknowledged are not there: put "
@@ -208,8 +208,16 @@ class Tail:
 
 def next_token(token: bytes | None) -> bytes:
     """The one that is drawn after this, or the first; no two are the same."""
-    count = 0 if token is None else _count(token) or 0
-    return (count + 1).to_bytes(_COUNT_BYTES) + secrets.token_bytes(TOKEN_BYTES - _COUNT_BYTES)
+    return _drawn(1 if token is None else (_count(token) or 0) + 1)
+
+
+def earliest_token() -> bytes:
+    """One that comes before all others, so that the tail of no moment belongs to it."""
+    return _drawn(0)
+
+
+def _drawn(count: int) -> bytes:
+    return count.to_bytes(_COUNT_BYTES) + secrets.token_bytes(TOKEN_BYTES - _COUNT_BYTES)
 
 
 def _count(token: bytes) -> int | None:

@@ -1,5 +1,6 @@
 """Private files, durable names, and the lock."""
 
+import errno
 import os
 import signal
 import stat
@@ -191,6 +192,19 @@ def held_elsewhere(path: Path) -> bool:
     )
     assert ended.returncode == 0 or "another process serves the store" in ended.stderr
     return ended.returncode != 0
+
+
+def test_a_lock_that_cannot_be_had_is_no_other_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lockf(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.lockf", lockf)
+    before = set(Path("/proc/self/fd").iterdir())
+    with pytest.raises(OSError, match="No locks available"):
+        FolderLock(tmp_path / "lock")
+    assert set(Path("/proc/self/fd").iterdir()) == before
 
 
 def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:

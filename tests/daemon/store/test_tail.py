@@ -18,11 +18,11 @@ from littled.limits import STORE_LOCK_SECONDS, TAIL_SLOT_BYTES, TAIL_SLOTS
 from littled.store.database import FORMATS_TAIL
 from littled.store.disks import Disk
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
-from littled.store.files import FolderLock
+from littled.store.files import FolderLock, HeldBriefly
 from littled.store.restoring import Restoring
 from littled.store.sqlite import SqliteDatabase
 from littled.store.store import Store
-from littled.store.tail import TAIL_NAME, TOKEN_BYTES, Alone, Tail, next_token
+from littled.store.tail import TAIL_NAME, TOKEN_BYTES, Alone, Tail, earliest_token, next_token
 from littled.store.verify import verify
 from support.crashing import kill_at
 from support.disks import HookedDisk
@@ -145,6 +145,44 @@ def test_tokens_say_which_was_drawn_later(tail: Tail) -> None:
     for earlier in (0, 200, 269):
         with pytest.raises(StoreRefused, match="of a later moment than the database"):
             tail.read(tokens[earlier])
+
+
+def test_tokens_count_for_longer_than_a_daemon_lives(tail: Tail) -> None:
+    """A thousand commits a second for thirty years."""
+    token = (10**12 - 3).to_bytes(8) + bytes(8)
+    for _ in range(5):
+        tail.begin(token)
+        tail.put(alone(0))
+        token = next_token(token)
+        assert tail.read(token) == []
+
+
+def test_no_tail_belongs_to_the_earliest_token(tail: Tail) -> None:
+    token = earliest_token()
+    assert token != earliest_token()
+    for other in (next_token(None), next_token(earliest_token())):
+        tail.begin(other)
+        tail.put(alone(0))
+        with pytest.raises(StoreRefused, match="of a later moment than the database"):
+            tail.read(token)
+
+
+def test_a_copy_that_was_made_while_slots_were_written_over_is_noticed(
+    tail: Tail, tmp_path: Path
+) -> None:
+    """Its beginning is of one moment, and its end of a later one."""
+    early = next_token(None)
+    later = next_token(early)
+    for token in (early, later):
+        tail.begin(token)
+        for number in range(9):
+            assert tail.put(alone(number))
+        if token == early:
+            begun = tail.path.read_bytes()[: 5 * TAIL_SLOT_BYTES]
+    with tail.path.open("r+b") as file:
+        file.write(begun)
+    with pytest.raises(StoreRefused, match="of a later moment than the database"):
+        tail.read(early)
 
 
 def test_tokens_of_the_first_version_say_nothing_of_others(tail: Tail) -> None:
@@ -412,10 +450,23 @@ def test_a_tail_where_nothing_can_be_written_is_told(path: Path) -> None:
     assert "make a copy that can be written" in verify(copy).findings[0]
 
 
+def still_lacks_something(copy: Path) -> None:
+    """Nobody serves it, and a check says why."""
+    with pytest.raises(StoreRefused, match=r"which were acknowledged .* restore --copy"):
+        Store.open(copy)
+    assert len([f for f in verify(copy).findings if "restore --copy" in f]) == 1
+
+
+def fail(*_: object) -> None:
+    """As when the disk fails."""
+    raise StoreFailed("the disk failed")
+
+
 @pytest.mark.parametrize("lacks", ["all", "a part", "all but a link", "what came before"])
 def test_a_copy_that_lacks_what_was_acknowledged_goes_on_as_a_restore(
-    path: Path, lacks: str
+    path: Path, monkeypatch: pytest.MonkeyPatch, lacks: str
 ) -> None:
+    """And in no other way, however often it is looked at before."""
     with Store.open(path) as store:
         feed(store, [1, 1])
         feed(store, [1])
@@ -434,12 +485,23 @@ def test_a_copy_that_lacks_what_was_acknowledged_goes_on_as_a_restore(
             tail.symlink_to("nowhere")
         case "what came before":
             shutil.copy(late / TAIL_NAME, tail)
+    still_lacks_something(copy)
+    still_lacks_something(copy)
     for _ in range(2):
-        with pytest.raises(StoreRefused, match=r"which were acknowledged .* restore --copy"):
-            Store.open(copy)
-        assert len([f for f in verify(copy).findings if "restore --copy" in f]) == 1
-    with Store.open(copy, read_only=True) as reader:
-        assert reader.position(STREAM) == (3 if lacks == "a part" else 2)
+        with Store.open(copy, read_only=True) as reader:
+            assert reader.position(STREAM) == (3 if lacks == "a part" else 2)
+        with Restoring.open(copy, copy=True):
+            pass  # somebody looks, and does not go on
+        still_lacks_something(copy)
+    with Restoring.open(copy, copy=True) as found:
+        monkeypatch.setattr("littled.store.restoring.add_restores", fail)
+        with pytest.raises(StoreFailed, match="the disk failed"):
+            found.finish()
+        monkeypatch.undo()
+    still_lacks_something(copy)
+    tail.unlink(missing_ok=True)
+    shutil.copy(late / TAIL_NAME, tail)  # of which some was brought in already
+    still_lacks_something(copy)
     with Restoring.open(copy, copy=True) as found:
         found.finish()
     with Store.open(copy) as again:
@@ -532,6 +594,48 @@ def test_a_reader_beside_a_daemon_needs_no_folder_that_can_be_written(path: Path
         time.sleep(0.2)
         store.append(())
         assert seen(child) == 1
+
+
+@pytest.mark.parametrize("lacks", ["all", "a part"])
+def test_a_copy_on_a_medium_that_cannot_be_written_is_missed_something(
+    path: Path, monkeypatch: pytest.MonkeyPatch, lacks: str
+) -> None:
+    with Store.open(path) as store:
+        for _ in range(6):
+            feed(store, [1])
+        copy = left(path)
+    if lacks == "all":
+        (copy / TAIL_NAME).unlink()
+    else:
+        os.truncate(copy / TAIL_NAME, 0)
+
+    def mounted(*_: object, **__: object) -> FolderLock:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("littled.store.sqlite.FolderLock", mounted)
+    assert "tail is missing or cut short" in verify(copy).findings[0]
+    with Store.open(copy, read_only=True) as reader:
+        assert reader.position(STREAM) == 0
+
+
+def test_who_served_before_the_lock_was_removed_takes_nothing_from_the_next(path: Path) -> None:
+    before = Store.open(path)
+    feed(before, [1])
+    before.bring_in()
+    (path / "lock").unlink()
+    with Store.open(path) as store:
+        feed(store, [2], producer="radar")
+        store.bring_in()
+        with suppress(StoreFailed):  # within a second it may not have looked
+            feed(before, [3])
+        with pytest.raises(StoreFailed, match="another process has written to the store"):
+            before.publish([release(1, charge=None)], ())
+        feed(store, [4], producer="radar")
+    with suppress(StoreFailed):
+        before.close()
+    with Store.open(path) as again:
+        assert [record.count for record in again.records(STREAM)] == [1, 2, 4]
+    assert verify(path).findings == ()
 
 
 def test_a_damaged_tail_is_refused_and_told(path: Path) -> None:
@@ -663,6 +767,22 @@ def test_whoever_serves_waits_for_one_that_only_brings_in(path: Path) -> None:
     os.read(told, 1)
     Store.open(path).close()
     os.waitpid(child, 0)
+
+
+def test_a_lock_that_does_not_say_yet_how_long_it_is_held_is_asked_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = [StoreRefused("held"), HeldBriefly("held"), HeldBriefly("held")]
+
+    class Held(FolderLock):
+        def __init__(self, path: Path) -> None:
+            if refusals:
+                raise refusals.pop(0)
+            super().__init__(path)
+
+    monkeypatch.setattr("littled.store.sqlite.FolderLock", Held)
+    SqliteDatabase(path).lock().release()
+    assert not refusals
 
 
 def test_whoever_serves_is_refused_at_once_beside_another(path: Path) -> None:
