@@ -36,7 +36,7 @@ HOUR_SECONDS = 3_600.0
 ENDLESS = 10**9
 LOAD = Load((("tower", ENDLESS), ("radar", ENDLESS)), rest_seconds=3.0)
 # Growth in an hour, after the first, beside what the auditor keeps of every answer and release.
-GROWTH_BYTES_MAX = 16 << 20
+GROWTH_BYTES_MAX = 4 << 20
 
 
 def resident_bytes() -> int:
