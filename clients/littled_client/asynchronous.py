@@ -525,14 +525,15 @@ class AsyncFeeder:
         finally:
             if self._failure is None:
                 self._failure = ClientError("the feeder is closed")
-            if self._recorder is not None:
-                self._recorder.close()
+            self._changed.set()  # for who waits in another task, also without a connection
             if self._keeper is not None:
                 self._keeper.cancel()
             if self._link is not None:
                 self._link.finish()
             if self._keeper is not None:
                 await asyncio.wait([self._keeper])
+            if self._recorder is not None:
+                self._recorder.close()
 
     async def send(self, x: Any, y: Any, users: Any = None, *, resume: bytes | None = None) -> None:
         """Send a batch: points x and labels y (n,), arrays or sequences, n of any size.
@@ -802,7 +803,7 @@ class _Link(asyncio.Protocol):
         self._stall: asyncio.TimerHandle | None = None
         self._paused = False
         self._heard = self._loop.time()
-        self._watcher = self._loop.call_later(waits.idle_seconds, self._watch)
+        self._watcher: asyncio.TimerHandle | None = None
 
     @classmethod
     async def connect(
@@ -949,7 +950,8 @@ class _Link(asyncio.Protocol):
 
     def _end_for(self, reason: Exception) -> None:
         self.reason = reason
-        self._watcher.cancel()
+        if self._watcher is not None:
+            self._watcher.cancel()
         if self._stall is not None:
             self._stall.cancel()
         if self._expected is not None and not self._expected[1].done():
@@ -977,6 +979,7 @@ class _Link(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._watcher = self._loop.call_later(self._waits.idle_seconds, self._watch)
 
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()

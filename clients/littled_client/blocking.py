@@ -137,6 +137,7 @@ class Client:
         self._identity = Identity()
         # One connection to each daemon for all that is not fed or subscribed to.
         self._links: dict[Address, _Link] = {}
+        _clients.add(self)
 
     @property
     def instance(self) -> str | None:
@@ -164,6 +165,10 @@ class Client:
         trace: TracebackType | None,
     ) -> None:
         """Close the client's own connection; feeders and subscriptions close theirs."""
+        self._leave()
+
+    def _leave(self) -> None:
+        """Close connections without a word; the next question makes new ones."""
         for link in self._links.values():
             link.close()
         self._links.clear()
@@ -775,6 +780,8 @@ class Feeder:
         """Be of no use in a forked process, whose socket and thread are another's."""
         self._lock = RLock()
         self._tail = Tail(self._tick, JOINED_SECONDS_MAX)
+        if self._recorder is not None:
+            self._recorder.forget()
         self._failure = ClientError(
             "the feeder belongs to the process that opened it; open one in each process"
         )
@@ -831,8 +838,11 @@ class _Link:
     def post(self, message: Message) -> bool:
         """Send a message without waiting; return whether the socket has taken all of it.
 
-        The rest goes with `push`, and before whatever is sent next.
+        The rest goes with `push`, and before whatever is sent next. Raises what has ended the
+        connection, also where that came together with an answer.
         """
+        if self._failure is not None:
+            raise self._failure
         frame = self.conversation.send(message)
         sent = 0 if self._unsent else self._write(frame)
         self._unsent += frame[sent:]
@@ -1018,9 +1028,14 @@ def _nothing(_link: _Link) -> None:
 _open_feeders: WeakSet[Feeder] = WeakSet()
 
 
+_clients: WeakSet[Client] = WeakSet()
+
+
 def _after_fork() -> None:
     for feeder in list(_open_feeders):
         feeder._forget_parent()
+    for client in list(_clients):
+        client._leave()  # to the parent, whose connections they are
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -38,6 +38,9 @@ class Blocks(Protocol):
     live: bool
     """Whether what is there now may be all for a long time."""
 
+    ends_anywhere: bool
+    """Whether the end may be in the middle of a line, which is whole in another file."""
+
     def read(self, until: float | None) -> bytes:
         """Return the next bytes, none at the end.
 
@@ -80,6 +83,7 @@ class FileBlocks:
     """A regular file, taken apart when its first bytes say that it is compressed."""
 
     live = False
+    ends_anywhere = False
 
     def __init__(self, path: str, stopping: Callable[[], bool]) -> None:
         """Open the file."""
@@ -122,6 +126,7 @@ class PipeBlocks:
     """A pipe, a terminal or whatever else has a descriptor."""
 
     live = True
+    ends_anywhere = False
 
     def __init__(self, descriptor: int, stopping: Callable[[], bool], *, closes: bool) -> None:
         """Read from an open descriptor; `closes` says whether it is closed in the end."""
@@ -154,6 +159,7 @@ class _ObjectBlocks:
     """A file object without a descriptor, which is not closed."""
 
     live = False
+    ends_anywhere = False
 
     def __init__(self, file: Any) -> None:
         self._file = file

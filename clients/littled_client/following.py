@@ -19,8 +19,10 @@ from littled_client.blocks import Pause
 _BLOCK_BYTES = 256 * 1024
 # How often somebody looks whether a file has grown.
 _LOOK_SECONDS = 0.1
-# How long a file that was put aside has to be quiet, as who writes to it may not know it yet.
+# How long a file that was put aside has to be quiet, as who writes to it may not know it yet; and
+# in the middle of a line, which may never be ended.
 _QUIET_SECONDS = 1.0
+_UNENDED_SECONDS = 10.0
 # Bytes before the present place that are compared before more is read.
 _REMEMBERED_BYTES = 256
 _PUT_ASIDE = r"[.-]\d[\d.:T_-]*"
@@ -34,6 +36,7 @@ class FollowedBlocks:
     """
 
     live = True
+    ends_anywhere = True
 
     def __init__(self, path: str, stopping: Callable[[], bool]) -> None:
         """Open the file. OSError when it cannot be opened, or is no regular file."""
@@ -64,7 +67,9 @@ class FollowedBlocks:
             if self._is_replaced():
                 now = time.monotonic()
                 self._quiet_since = self._quiet_since or now
-                if now - self._quiet_since >= _QUIET_SECONDS:
+                is_line = not self._last or self._last.endswith(b"\n")
+                wanted = _QUIET_SECONDS if is_line else _UNENDED_SECONDS
+                if now - self._quiet_since >= wanted:
                     return b""
             time.sleep(_LOOK_SECONDS)
 
@@ -91,18 +96,22 @@ class FollowedBlocks:
 
 
 def put_aside(path: str) -> list[str]:
-    """Return the files beside a log that were put aside under its name, the newest first."""
+    """Return the files beside a log that were put aside under its name, the newest first.
+
+    One that is being compressed is still there as it was, and counts as that.
+    """
     log = Path(path)
     stem, suffix = re.escape(log.stem), re.escape(log.suffix)
     pattern = re.compile(
         f"({stem}{suffix}{_PUT_ASIDE}|{stem}{_PUT_ASIDE}{suffix}){_COMPRESSED}", re.DOTALL
     )
     found = []
-    for other in log.parent.iterdir():
-        if pattern.fullmatch(other.name):
-            facts = _facts(other)
-            if facts is not None and stat.S_ISREG(facts.st_mode):
-                found.append((facts.st_mtime_ns, str(other)))
+    others = {other.name: other for other in log.parent.iterdir() if pattern.fullmatch(other.name)}
+    for name, other in others.items():
+        is_unfinished = re.sub(f"{_COMPRESSED}$", "", name) in others.keys() - {name}
+        facts = None if is_unfinished else _facts(other)
+        if facts is not None and stat.S_ISREG(facts.st_mode):
+            found.append((facts.st_mtime_ns, str(other)))
     return [name for _, name in sorted(found, reverse=True)]
 
 

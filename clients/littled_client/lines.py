@@ -91,9 +91,10 @@ class Lines:
             block = self._blocks.read(self.until)
             if not block:
                 self._ended = True
-                if self._rest:
+                # What was cut off there is a whole line in the file that was put aside.
+                if self._rest and not self._blocks.ends_anywhere:
                     self._ready.append(b"".join(self._rest))
-                    self._rest.clear()
+                self._rest.clear()
                 continue
             self._rest.append(block)
             if b"\n" in block:

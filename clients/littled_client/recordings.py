@@ -72,6 +72,11 @@ class RecordingWriter:
         welcome = replace(welcome, version=PROTOCOL_VERSION_MIN)
         self._file.write(encode_frame(welcome) + encode_frame(opened))
 
+    def forget(self) -> None:
+        """Write no more, not even what is buffered: in a forked process the file is another's."""
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), self._file.fileno(), inheritable=False)
+
     @classmethod
     def offline(
         cls, path: str | Path, stream: str, x_type: str, *, names_users: bool = False

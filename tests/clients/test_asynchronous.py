@@ -45,6 +45,29 @@ async def test_feeding_leaves_turns_to_others(daemon: SmallDaemon, address: str)
     assert turns >= 10
 
 
+async def test_who_waits_is_told_when_the_feeder_is_left_while_the_daemon_is_away(
+    daemon: SmallDaemon, address: str
+) -> None:
+    waiting: list[asyncio.Task[None]] = []
+
+    async def leave(client: AsyncClient) -> None:
+        async with client.feed("flights") as feeder:
+            changed(daemon, hold_acks=True)
+            await feeder.send([1, 2], [1, 0])
+            waiting.append(asyncio.create_task(feeder.flush()))
+            await asyncio.sleep(0.05)
+            daemon.stop_listening()
+            daemon.drop()
+            await asyncio.sleep(0.05)
+            raise ZeroDivisionError
+
+    async with AsyncClient(address) as client:
+        with pytest.raises(ZeroDivisionError):
+            await leave(client)
+        with pytest.raises(ClientError, match="the feeder is closed"):
+            await asyncio.wait_for(waiting[0], 5.0)
+
+
 async def test_many_tasks_may_share_a_feeder(daemon: SmallDaemon, address: str) -> None:
     changed(daemon, credit_bytes=limits.credit_bytes_min)
     async with AsyncClient(address) as client, client.feed("flights") as feeder:

@@ -285,6 +285,22 @@ async def test_refusals_that_pass_are_waited_out(
     assert daemon.examples("flights") == ([1, 2], [1, 1])
 
 
+async def test_an_end_that_comes_together_with_an_answer_is_waited_out(
+    kind: str, daemon: SmallDaemon, address: str
+) -> None:
+    """Who sends now and then reads both at once, and only then is about to send more."""
+    async with client_of(kind, address, waits=QUICK) as client, client.feed("flights") as feeder:
+        for number in range(1, 4):
+            await feeder.send_one(number, 1)
+            await until(partial(lambda number: daemon.position["flights"] == number, number))
+            daemon.tell(Error(ErrorCode.SHUTTING_DOWN, "later"))
+            await until(lambda: not daemon.peers or len(daemon.peers) == 1)
+            await asyncio.sleep(0.05)
+        await feeder.send_one(4, 1)
+        await feeder.flush()
+    assert daemon.examples("flights") == ([1, 2, 3, 4], [1, 1, 1, 1])
+
+
 async def test_a_feeder_needs_its_block(kind: str, address: str) -> None:
     async with client_of(kind, address) as client:
         feeder = client.feed("flights")

@@ -71,6 +71,40 @@ def test_a_renamed_file_is_read_until_it_is_quiet(log: Path) -> None:
     assert everything(blocks) == b"late\n"
 
 
+def test_a_file_that_was_renamed_in_the_middle_of_a_line_is_waited_for_longer(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("littled_client.following._QUIET_SECONDS", 0.0)
+    append(log, b"tw")
+    blocks = FollowedBlocks(str(log), never)
+    assert blocks.read(None) == b"one\ntw"
+    old = log.with_suffix(".csv.1")
+    log.rename(old)
+    log.write_bytes(b"new\n")
+    with pytest.raises(Pause):
+        blocks.read(time.monotonic() + 0.3)
+    append(old, b"o\n")
+    assert everything(blocks) == b"o\n"
+
+
+def test_in_a_line_that_nobody_ends_a_file_ends_all_the_same(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("littled_client.following._UNENDED_SECONDS", 0.2)
+    append(log, b"tw")
+    blocks = FollowedBlocks(str(log), never)
+    log.rename(log.with_suffix(".csv.1"))
+    log.write_bytes(b"new\n")
+    assert everything(blocks) == b"one\ntw"
+
+
+def test_a_file_that_is_being_compressed_counts_as_it_was(log: Path) -> None:
+    for name in ("log.csv.1", "log.csv.1.gz", "log-2026-01-02.csv.zst", "log.csv.3.gz"):
+        log.with_name(name).write_bytes(b"")
+    found = {Path(each).name for each in put_aside(str(log))}
+    assert found == {"log.csv.1", "log-2026-01-02.csv.zst", "log.csv.3.gz"}
+
+
 @pytest.mark.parametrize("anew", [b"", b"new\n", b"other lines than the first, and longer\n"])
 def test_a_file_that_was_cut_ends(log: Path, anew: bytes) -> None:
     blocks = FollowedBlocks(str(log), never)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import json
 import random
+import subprocess
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,7 @@ from littled_protocol.encodings import (
     column_from_dict,
 )
 from littled_protocol.rules import ScorecardRule, Words, rule_from_dict
-from support.javascript import answers
+from support.javascript import answers, node
 from support.tables import (
     ADDRESS,
     AMOUNT,
@@ -275,3 +278,17 @@ def test_what_cannot_be_used_is_refused_in_a_sentence_without_the_value() -> Non
     assert none == {"refused": "this release carries no rule"}
     assert wordless["refused"].startswith("a rule without words")
     assert unknown == {"refused": "a rule of kind forest is not known here"}
+
+
+def test_the_releases_of_a_store_in_the_place_of_another_are_told_from_its_own() -> None:
+    """Its versions are lower than those that the reader knows of the other."""
+    script = Path(__file__).parent / "javascript" / "another_store.mjs"
+    done = subprocess.run(
+        [node(), str(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    asked, told = json.loads(done.stdout)
+    assert asked[0] == asked[2] == "/events"
+    assert asked[1].endswith("after=loans%2Fdefault%3A10")
+    new = ["hello", "new"]
+    assert told == [["hello", "old"], ["release", 10], new, new, ["release", 3]]

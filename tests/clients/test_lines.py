@@ -16,6 +16,7 @@ class Script:
     """Blocks as a test says; None stands for a pause."""
 
     live = True
+    ends_anywhere = False
 
     def __init__(self, *blocks: bytes | None) -> None:
         self.left = deque(blocks)
@@ -31,6 +32,20 @@ class Script:
 
     def close(self) -> None:
         pass
+
+
+class Cut(Script):
+    """A file that was put aside at any place."""
+
+    ends_anywhere = True
+
+
+def test_what_was_cut_off_in_a_line_is_no_line() -> None:
+    assert list(Lines(Script(b"one\nt", b"w"), "log")) == ["one\n", "tw"]
+    lines = Lines(Cut(b"one\nt", b"w"), "log")
+    assert list(lines) == ["one\n"]
+    lines.settle()
+    assert (lines.bytes_done, lines.digest) == (4, digest_of(b"one\n"))
 
 
 def digest_of(content: bytes) -> str:

@@ -13,6 +13,7 @@ import pytest
 from littled_client.asynchronous import AsyncClient
 from littled_client.blocking import Client
 from littled_client.joining import JOINED_SECONDS_MAX
+from littled_client.recordings import RecordingReader
 from littled_client.tails import Tail
 from support.small_daemon import SmallDaemon, changed
 
@@ -212,6 +213,44 @@ with Client(sys.argv[1]) as client, client.feed("flights", producer="parent") as
         feeder.send_one(i % 256, 1)
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
+
+
+RECORDING = """
+import os, sys
+from littled_client import Client
+address, path = sys.argv[1:]
+with Client(address) as client, client.feed("flights", record=path) as feeder:
+    client.status()
+    for i in range(5):
+        feeder.send_one(i, 1)
+    feeder.flush()
+    child = os.fork()
+    if not child:
+        client.status()
+        sys.exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    client.status()
+    for i in range(5):
+        feeder.send_one(i, 0)
+    feeder.flush()
+sys.exit(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_leaves_its_parents_connections_and_recording_alone(
+    daemon: SmallDaemon, address: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "recording"
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", RECORDING, address]
+    ran = subprocess.run(
+        [*command, str(path)], check=False, timeout=20, capture_output=True, text=True
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    with RecordingReader(path) as recording:
+        batches = [(batch[0].tolist(), batch[1].tolist()) for batch in recording.batches()]
+    assert [number for x, _ in batches for number in x] == [*range(5), *range(5)]
+    assert [label for _, y in batches for label in y] == [1] * 5 + [0] * 5
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -1010,6 +1010,35 @@ ELSEWHERE = (
         ("clients/test_places.py::test_a_certificate_has_to_be_for_the_new_host",),
     ),
     Mutant(
+        "an end that came with an answer and is not seen before more is sent",
+        "../../clients/littled_client/blocking.py",
+        "        if self._failure is not None:\n"
+        "            raise self._failure\n"
+        "        frame = self.conversation.send(message)",
+        "        frame = self.conversation.send(message)",
+        (
+            "clients/test_both_clients.py"
+            "::test_an_end_that_comes_together_with_an_answer_is_waited_out",
+        ),
+    ),
+    Mutant(
+        "half a line of a log that was put aside and counts as a row",
+        "../../clients/littled_client/lines.py",
+        "if self._rest and not self._blocks.ends_anywhere:",
+        "if self._rest:",
+        ("clients/test_lines.py::test_what_was_cut_off_in_a_line_is_no_line",),
+    ),
+    Mutant(
+        "new messages that are left out for old ones that their broker has forgotten",
+        "cli/brokers.py",
+        "if (said.missing or said.forgets) and lane.left_out:",
+        "if said.missing and lane.left_out:",
+        (
+            "daemon/cli/test_brokers.py"
+            "::test_nothing_new_is_left_out_where_a_broker_keeps_nothing_old",
+        ),
+    ),
+    Mutant(
         "examples that were not acknowledged and are not sent again at a new place",
         "../../clients/littled_client/outbox.py",
         "        self._again.extendleft(reversed(self._sent))\n",

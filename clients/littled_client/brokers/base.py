@@ -33,9 +33,14 @@ class Heard:
     """What a broker says when it is opened at a place.
 
     missing: whether messages behind the place are gone for good, as the broker keeps only so many.
+    forgets: whether it keeps none that it was told was learned, so that none of those comes again.
+    unnumbered: whether nothing tells one message from another, so that all that come are learned,
+    also a second time.
     """
 
     missing: bool = False
+    forgets: bool = False
+    unnumbered: bool = False
 
 
 class Broker(Protocol):

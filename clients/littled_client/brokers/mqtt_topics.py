@@ -30,6 +30,8 @@ _CONNECT_SECONDS = 5.0
 _KEEPALIVE_SECONDS = 30
 _NUMBER_MAX = (1 << 63) - 1
 _QOS = 1
+# So many messages are one frame to the daemon, so that all that it has is before a place.
+_TOGETHER = 256
 
 
 class MqttTopic:
@@ -84,13 +86,13 @@ class MqttTopic:
                 raise SourceError(f"{self.name} refuses the user or the password")
             raise BrokerLost(f"{self.name} refuses the connection for now")
         client.subscribe(self._address.path[0], _QOS)
-        return [Heard()]
+        return [Heard(forgets=True, unnumbered=self._number is None)]
 
     def read(self, most: int, seconds: float) -> list[tuple[int, Taken]]:
         """Return the next messages; those whose numbers are not above the last are passed over."""
         taken: list[tuple[int, Taken]] = []
         ends = time.monotonic() + seconds
-        while len(taken) < most:
+        while len(taken) < min(most, _TOGETHER):
             try:
                 left = max(0.0, ends - time.monotonic())
                 message = self._arrived.get(timeout=None if taken else left, block=not taken)
@@ -109,8 +111,8 @@ class MqttTopic:
         return taken
 
     def acknowledge(self, taken: Sequence[Taken]) -> None:
-        """Let the broker forget messages."""
-        for each in taken:
+        """Let the broker forget messages; without a connection it gives them once more."""
+        for each in taken if self._client is not None else ():
             self._client.ack(each.handle.mid, each.handle.qos)
 
     def close(self) -> None:

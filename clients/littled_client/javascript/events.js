@@ -24,23 +24,30 @@ export async function* watch(base, { learners, after = {}, token, signal, onStat
   let [versions, instance] = [{ ...after }, undefined];
   let wait = WAIT_FIRST_MS;
   while (!signal?.aborted) {
+    let isOther = false;
     try {
       const response = await opened(base, learners, versions, token, signal);
       onState("open");
       wait = WAIT_FIRST_MS;
       for await (const { event, data } of eventsOf(response.body)) {
         if (event === "hello") {
-          if (instance !== undefined && instance !== data.instance) versions = {};
+          isOther = instance !== undefined && instance !== data.instance;
           instance = data.instance;
         } else if (event === "release") {
           if (data.version <= (versions[data.learner] ?? 0)) continue;
           versions[data.learner] = data.version;
         }
         yield { event, data };
+        // What was asked for is what followed on versions of the store before: ask this one anew.
+        if (isOther) break;
       }
     } catch (error) {
       if (error instanceof LittledError) throw error;
       if (signal?.aborted) return;
+    }
+    if (isOther) {
+      versions = {};
+      continue;
     }
     onState("away");
     await pause(wait, signal);

@@ -255,13 +255,15 @@ class _Lane:
 
     place: behind the last message that was read. left_out: how many examples behind it come first
     that are not to be fed: the daemon has them without a place, or a restored store has lost them.
-    waiting: messages whose examples are not acknowledged, with the producer's number behind them.
+    told: whether the user has heard of these. waiting: messages whose examples are not
+    acknowledged, with the producer's number behind them.
     """
 
     feeder: Feeder
     place: bytes
     left_out: int
     before: int
+    told: bool = False
     waiting: deque[tuple[int, list[Taken]]] = field(default_factory=deque)
 
     def learned(self) -> list[Taken]:
@@ -375,11 +377,19 @@ class _Pouring:
         heard = self._broker.open([lane.place for lane in self._lanes])
         for lane, said in zip(self._lanes, heard, strict=True):
             lane.waiting.clear()
-            if said.missing and lane.left_out:
+            if said.unnumbered:
+                lane.left_out = 0
+            if (said.missing or said.forgets) and lane.left_out:
                 raise SourceError(
                     f"{self._broker.name} keeps no messages any more of those that the daemon has "
                     "without their place or has lost, so it is not known where to go on: name "
                     "another producer with --producer, and feed only what was not fed before"
+                )
+            if lane.left_out and not lane.told:
+                lane.told = True
+                notes().print(
+                    f"{number(lane.left_out)} examples behind the last place of "
+                    f"{lane.feeder.producer} are known to the daemon already; leaving out as many"
                 )
             if said.missing and lane.place:
                 notes().print(
@@ -427,11 +437,6 @@ class _Pouring:
 
 def _lane(feeder: Feeder) -> _Lane:
     left_out = feeder.next_sequence - feeder.resume_sequence
-    if left_out:
-        notes().print(
-            f"{number(left_out)} examples behind the last place of {feeder.producer} are known to "
-            "the daemon already; leaving out as many"
-        )
     return _Lane(feeder, feeder.resume, left_out, feeder.acknowledged)
 
 

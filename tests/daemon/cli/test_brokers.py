@@ -23,6 +23,7 @@ from littled_client import Client
 from littled_client.blocking import Feeder
 from littled_client.brokers import Heard, MessageRows, Secrets, Taken
 from littled_client.conversions import Fields
+from littled_client.errors import SourceError
 from support.brokers import (
     PASSWORD,
     STREAM,
@@ -415,6 +416,8 @@ class _Listed:
 
     name, note = "list://", ""
 
+    heard = Heard()
+
     def __init__(self, stopping: Stopping, count: int) -> None:
         self.left = [Taken(str(n), b"%d" % n, each) for n, each in enumerate(messages(0, count))]
         self._stopping = stopping
@@ -426,7 +429,7 @@ class _Listed:
     def open(self, places: Sequence[bytes]) -> Sequence[Heard]:
         behind = [each.place for each in self.left].index(places[0]) + 1 if places[0] else 0
         self.left = self.left[behind:]
-        return [Heard()]
+        return [self.heard]
 
     def read(self, most: int, seconds: float) -> list[tuple[int, Taken]]:
         found, self.left = self.left[:most], self.left[most:]
@@ -478,3 +481,43 @@ def test_a_broker_that_is_not_there_is_waited_for(bench: Bench) -> None:
     status, _, err = stopped(feed)
     assert status == 128 + signal.SIGTERM
     assert "cannot be reached" not in err
+
+
+class _Forgetful(_Listed):
+    """Has nothing any more that it was told was learned."""
+
+    heard = Heard(forgets=True)
+
+
+class _Unnumbered(_Listed):
+    """And gives its messages no numbers."""
+
+    heard = Heard(forgets=True, unnumbered=True)
+
+
+def pour(bench: Bench, kind: type[_Listed]) -> _Listed:
+    """Feed ten messages of a new broker, behind three examples that came without a place."""
+    bench.feed_without_places()
+    with Client(f"unix:{bench.daemon.unix}") as client:
+        stopping = Stopping()
+        broker = kind(stopping, 10)
+        how = BrokerChoice(Secrets(), skip_bad=False)
+        rows = MessageRows("list://", "u64", Fields("x", "y"))
+        _Pouring(client, "ids", broker, "p", how, stopping, None).run(rows, 4)
+    return broker
+
+
+def test_nothing_new_is_left_out_where_a_broker_keeps_nothing_old(bench: Bench) -> None:
+    """What the daemon has without its place, or lost with a store, will never come again."""
+    with pytest.raises(SourceError, match="it is not known where to go on"):
+        pour(bench, _Forgetful)
+    assert bench.learned() == [0, 1, 2]
+
+
+def test_messages_without_numbers_are_learned_rather_twice_than_never(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broker = pour(bench, _Unnumbered)
+    assert bench.learned() == [0, 1, 2, *range(10)]
+    assert broker.acknowledged == [str(number) for number in range(10)]
+    assert "leaving out" not in capsys.readouterr().err

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from littled.store.store import Store
 from support.commands import START_SECONDS, Daemon, Littled, position, start
 
 COLUMNS = ["--x", "delay", "--y", "late"]
@@ -130,6 +131,29 @@ def test_a_log_that_is_put_aside_is_followed(log: Log, how: str) -> None:
         log.write(5 + turn)
         log.arrive()
     assert log.stop().count("was put aside as ") == 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["rename", "cut"])
+def test_half_a_line_is_read_whole_from_where_the_log_was_put(log: Log, how: str) -> None:
+    """As of a program whose output is flushed in the middle of a line."""
+    log.follow()
+    log.arrive()
+    for turn in range(2):
+        with log.path.open("a") as file:
+            file.write("19")
+        time.sleep(0.3)
+        with log.path.open("a") as file:
+            file.write("5,1\n40,1\n")
+        log.rows += 2
+        (log.rename if how == "rename" else log.cut)(f".{turn + 1}")
+        log.write(2)
+        log.arrive()
+    log.stop()
+    with Store.open(log.daemon.store, read_only=True) as store:
+        points = b"".join(each.x for each in store.records("flights"))
+    learned = [point - 30 for point in points[log.before :]]
+    assert (learned.count(19), learned.count(195)) == (1, 2)
 
 
 def test_rows_that_were_written_just_before_a_log_was_cut_are_in_its_copy(log: Log) -> None:
