@@ -3902,7 +3902,7 @@ TRAININGS = (
     Mutant(
         "a worker that gets the noise of the trigger",
         "service/training.py",
-        "if found.purpose in OUTSIDE_OF_CALLS or",
+        "if found.purpose not in IN_CALLS or",
         "if",
         (f"{SERVICE}/test_trainings_elsewhere.py",),
     ),

@@ -61,9 +61,9 @@ Purpose = Literal[
     "predict/test",
 ]
 
-# What is drawn while examples are looked at, and for a season: never in a call of training.
-OUTSIDE_OF_CALLS: frozenset[Purpose] = frozenset(
-    {"trigger", "trigger-threshold", "buffer", "pool", "teacher", "user-teacher", "quality"}
+# What calls of training draw. All else is drawn while examples are looked at, and for a season.
+IN_CALLS: frozenset[Purpose] = frozenset(
+    {"stage-query", "stage-threshold", "select", "tally-spell", "counts"}
 )
 
 KEY_BYTES = 32

@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 from littled.learners.contract import CallAdmitted
 from littled.limits import ENGINE_THREADS, TRAINING_ELSEWHERE_SECONDS, TRAININGS_HERE_SECONDS
 from littled.mechanisms.noise import (
-    OUTSIDE_OF_CALLS,
+    IN_CALLS,
     Address,
     GrantedNoise,
     KeyedNoise,
@@ -150,7 +150,7 @@ class TrainingsElsewhere(Executor):
                 sent.cancel()
             if not isinstance(found, Address):
                 return found
-            if found.purpose in OUTSIDE_OF_CALLS or (found.purpose, found.draw) in drawn:
+            if found.purpose not in IN_CALLS or (found.purpose, found.draw) in drawn:
                 raise NotGranted(found)
             # Whoever draws once at a purpose mostly draws again.
             drawn |= {(found.purpose, found.draw + further) for further in range(DRAWS_AT_ONCE)}

@@ -7,7 +7,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from littled.auditing.subjects import SMALL, small_plan
 from littled.engine import Transcript, replay
-from littled.mechanisms.noise import OUTSIDE_OF_CALLS, Address, KeyedNoise
+from littled.mechanisms.noise import IN_CALLS, Address, KeyedNoise, Purpose
 from littled.planner import StreamPlan
 from littled.service.training import Trainers
 from littled.store.records import Record
@@ -167,7 +167,7 @@ def test_who_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) 
     slow.shutdown(wait=False, cancel_futures=True)
 
 
-@pytest.mark.parametrize("purpose", sorted(OUTSIDE_OF_CALLS))
+@pytest.mark.parametrize("purpose", sorted({*get_args(Purpose)} - IN_CALLS))
 def test_a_worker_does_not_get_what_is_drawn_outside_of_calls(purpose: Any) -> None:
     plan = small_plan("dense")
     learner = f"{plan.stream}/{plan.publishing[0].name}"
