@@ -39,6 +39,8 @@ Column = list[Any] | NDArray[Any]
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _FLOAT_EXACT_MAX = 2.0**53
 _DECIMAL_DIGITS_MAX = 40
+# Of rows with many features; each step of numpy holds the interpreter, which a server shares.
+_CELLS_AT_A_TIME = 1 << 16
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 # Of pandas, which need not be installed: what its columns hold where there is no value.
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})
@@ -242,11 +244,15 @@ class Converter:
             sized = isinstance(row, list | tuple | np.ndarray)
             if not sized or len(row) != width:
                 raise BadRow(index, f"column {name!r} holds no row of {width} features")
-        flat = [value for row in column for value in row]
-        try:
-            return self._scalars(flat, name).reshape(-1, width)
-        except BadRow as bad:
-            raise BadRow(bad.index // width, bad.reason) from None
+        parts = [np.empty((0, width), dtype=self.point_type.dtype)]
+        some = max(1, _CELLS_AT_A_TIME // width)
+        for first in range(0, len(column), some):
+            flat = [value for row in column[first : first + some] for value in row]
+            try:
+                parts.append(self._scalars(flat, name).reshape(-1, width))
+            except BadRow as bad:
+                raise BadRow(first + bad.index // width, bad.reason) from None
+        return np.concatenate(parts)
 
     def _labels(self, column: Column) -> Labels:
         """Return labels (n,) of 0 and 1."""

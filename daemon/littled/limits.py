@@ -248,9 +248,14 @@ HTTP_CONNECTIONS_MAX = 128
 HTTP_EVENT_STREAMS_MAX = 64
 # What all clients of HTTP together may take, questions and rows aside, in the units of a peer's
 # allowance: an eighth of the loop's time, some 200 requests a second. Who asks for more waits, and
-# nobody is refused for it.
+# nobody is refused for it. Each origin has as much once more for questions, by their bytes, and for
+# questions and rows that are refused.
 HTTP_UNITS_MAX = 2_000
 HTTP_UNITS_PER_SECOND = 25_000
+# Bytes that take one unit at their worst: a megabyte of empty lists, or of pieces of one byte each.
+HTTP_BODY_BYTES_PER_UNIT = 32
+# Origins of which it is known what they have spent.
+HTTP_ORIGINS_MAX = 1024
 # Who waits does so for a whole request.
 HTTP_WAIT_UNITS = 100
 # A request, whatever it asks for: it is parsed, answered, and its connection closed. A stream of
@@ -259,13 +264,18 @@ HTTP_REQUEST_UNITS = 100
 HTTP_EVENTS_UNITS = 200
 # What a stream takes in a status or in metrics that has not changed, its way to the peer included.
 HTTP_UNITS_PER_STREAM = 2
-# What one that has changed takes in metrics, and how many types of these are kept written: the
-# usual ones, whatever somebody thinks of.
+# What one that has changed takes in metrics.
 METRICS_ANEW_UNITS = 60
-METRICS_TYPES_MAX = 4
 # Streams that one status message tells of, where its frame has room for them: it is made on the
 # event loop.
 STATUS_STREAMS_MAX = 256
+# What a release takes that is told in a form for the first time, and each value of its rule: those
+# of 4,000 points come to 20 ms, of 500 sets of points to 60. What was made is kept, up to so many
+# bytes; a rule takes so many for each value.
+RELEASE_ANEW_UNITS = 20
+RELEASE_VALUE_UNITS = 2
+RELEASE_VALUE_BYTES = 64
+HTTP_RELEASES_KEPT_BYTES = 8 * 1024 * 1024
 # Requests for health and metrics under way at once, which no other page can use up: more than all
 # who watch one daemon.
 HTTP_WATCH_CONNECTIONS_MAX = 16
@@ -280,6 +290,8 @@ HTTP_HEAD_SECONDS = 5.0
 HTTP_HEAD_BYTES_MAX = 16 * 1024
 # Longest request line, and longest single header.
 HTTP_LINE_BYTES_MAX = 4096
+# One read from a connection takes at most so much, and so much of a body is passed on in a turn.
+HTTP_READ_BYTES = 16 * 1024
 # All that one connection may send: one question in pieces, each with its length.
 HTTP_REQUEST_BYTES_MAX = 2 * 1024 * 1024
 # A comment goes down a quiet stream of events so often, to find out whether anybody is there.
@@ -295,13 +307,33 @@ PLAN_CPU_SECONDS = 30
 PLAN_SECONDS = 120.0
 PLANS_WAITING_MAX = 4
 PLANS_KEPT_MAX = 256
-# A question may be so long, and so many are read and answered at once.
+# A question may be so long, and no longer than the points need that it may ask about: a number, in
+# quotes and with blanks; one in a row of them; a byte of a text at its longest; and the rest. So
+# many are read and answered at once; longer ones than the last are read beside the loop, one at a
+# time.
 HTTP_QUESTION_BYTES_MAX = 1 << 20
+HTTP_QUESTION_NUMBER_BYTES = 64
+HTTP_QUESTION_FEATURE_BYTES = 24
+HTTP_QUESTION_CHARACTER_BYTES = 6
+HTTP_QUESTION_OTHER_BYTES = 1024
 HTTP_QUESTIONS_MAX = 16
+HTTP_QUESTION_DIRECT_BYTES = 8 * 1024
 # Its body has to come within so long.
 HTTP_QUESTION_SECONDS = 15.0
-# Rows for a stream: as long a body, which is read in so long too; so many at once. One body is read
-# at a time, some 10 ms of the interpreter for the longest, and 30 MB where it has tiny rows.
+# JSON that is longer is read in pieces of so much: none holds the interpreter for more than some
+# 10 ms, however it is built. What is read at once beside them, a row or a cell in a list, and one
+# column that is no list, is as long as a row with as many columns as there may be; so is a window
+# of elements that are read one by one. An object that is read in pieces has as many keys.
+HTTP_JSON_PIECE_CHARACTERS = 32 * 1024
+HTTP_JSON_ELEMENT_CHARACTERS_MAX = 96 * 1024
+HTTP_JSON_KEYS_MAX = 4096
+# Lists and objects in one body: freeing them, or looking through them for what is no longer needed,
+# takes some 10 ms in one go. So many rows are as many as a frame of the protocol has examples.
+HTTP_JSON_LISTS_MAX = 65_536
+# Rows that are turned into columns at a time, for the same reason.
+HTTP_FEED_ROWS_AT_A_TIME = 8192
+# Rows for a stream: as long a body as any question, which is read in so long too; so many at once.
+# One body is read at a time, for 30 MB where it has tiny rows.
 HTTP_FEED_BYTES_MAX = HTTP_QUESTION_BYTES_MAX
 HTTP_FEEDS_MAX = 16
 # Columns of points, labels and users that a body may come to.

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 from aiohttp import web
 
-from littled.limits import HTTP_FEEDS_MAX, HTTP_QUESTIONS_MAX
+from littled.limits import (
+    HTTP_FEEDS_MAX,
+    HTTP_QUESTION_BYTES_MAX,
+    HTTP_QUESTION_DIRECT_BYTES,
+    HTTP_QUESTIONS_MAX,
+)
 from littled.service.access import Permission
+from littled.service.elsewhere import Nowhere
 from littled.service.feeding import Feed
 from littled.service.http_answers import as_json, check_here, refused
 from littled.service.http_bodies import parameters, question_body, rows_body
@@ -17,8 +25,18 @@ from littled.service.http_errors import UNAVAILABLE, HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_slots import Shares
 from littled.service.http_surface import Handler, Surface
-from littled.service.questions import read_question, response_to
+from littled.service.questions import (
+    asked_in,
+    learner_asked,
+    question_bytes_max,
+    question_of,
+    response_to,
+)
 from littled.service.writer import WriterStopped
+from littled_protocol.messages import Predict
+from littled_protocol.rules import PLAIN
+
+T = TypeVar("T")
 
 
 class AskPages:
@@ -29,6 +47,8 @@ class AskPages:
         self._surface = surface
         self._questions = Shares()
         self._feeds = Shares()
+        # One long question is read at a time.
+        self._reading = asyncio.Semaphore(1)
 
     @property
     def answers(self) -> dict[str, Handler]:
@@ -51,15 +71,31 @@ class AskPages:
         return as_json(value, status)
 
     async def _answered(self, request: web.Request) -> tuple[int, Mapping[str, Any]]:
+        asked = await self._read(request, await question_body(request, self._bytes_max))
+        return response_to(await self._surface.predict(asked))
+
+    async def _read(self, request: web.Request, body: bytes) -> Predict:
+        """The request in a body; beside the loop what takes long."""
         surface = self._surface
-        asked = read_question(
-            await question_body(request),
-            surface.x_types,
-            surface.words,
-            partial(request[RIGHTS].may, Permission.PREDICT),
-            lambda stream: check_here(surface, [stream]),
-        )
-        return response_to(await surface.predict(asked))
+        may = partial(request[RIGHTS].may, Permission.PREDICT)
+
+        is_long = len(body) > HTTP_QUESTION_DIRECT_BYTES
+        run = asyncio.to_thread if is_long else _at_once
+        async with self._reading if is_long else nullcontext():
+            asked = await run(asked_in, body)
+            learner, x_type = learner_asked(
+                asked, surface.x_types, may, lambda stream: check_here(surface, [stream])
+            )
+            known = surface.words.get(learner, PLAIN)  # one that is not there is refused by name
+            return await run(question_of, asked, learner, x_type, known)
+
+    @cached_property
+    def _bytes_max(self) -> int:
+        """How long a question may be; those for other daemons are told where to go."""
+        surface = self._surface
+        if not isinstance(surface.elsewhere, Nowhere):
+            return HTTP_QUESTION_BYTES_MAX
+        return question_bytes_max(surface.x_types.values(), surface.words.values())
 
     async def next_sequence(self, request: web.Request) -> web.Response:
         """Where a producer goes on."""
@@ -84,6 +120,11 @@ class AskPages:
             return refused(
                 HttpError(UNAVAILABLE, "the daemon is stopping; send the rows again later")
             )
+
+
+async def _at_once(read: Callable[..., T], *given: Any) -> T:
+    """Do on the loop what takes no time."""
+    return read(*given)
 
 
 def _too_many_questions() -> HttpError:

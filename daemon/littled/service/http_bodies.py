@@ -6,7 +6,7 @@ import asyncio
 
 from aiohttp import hdrs, web
 
-from littled.limits import HTTP_FEED_BYTES_MAX, HTTP_QUESTION_BYTES_MAX, HTTP_QUESTION_SECONDS
+from littled.limits import HTTP_FEED_BYTES_MAX, HTTP_QUESTION_SECONDS
 from littled.service.feeding import FeedError
 from littled.service.http_errors import HttpError
 from littled.service.http_routes import ROUTES, ROWS_TYPES
@@ -32,13 +32,13 @@ def parameters(request: web.Request) -> dict[str, str]:
     return found
 
 
-async def question_body(request: web.Request) -> bytes:
-    """The body of a question; raises QuestionError when it is none that may be asked."""
+async def question_body(request: web.Request, bytes_max: int) -> bytes:
+    """The body of a question, at most so long; raises QuestionError when it may not be asked."""
     if hdrs.ORIGIN in request.headers:
         raise QuestionError(403, "web pages may not ask questions")
     if request.content_type != "application/json" or hdrs.CONTENT_ENCODING in request.headers:
         raise QuestionError(415, "a question must be application/json, and not compressed")
-    return await _body(request, HTTP_QUESTION_BYTES_MAX, "a question", QuestionError)
+    return await _body(request, bytes_max, "a question", QuestionError)
 
 
 async def rows_body(request: web.Request) -> tuple[bool, bytes]:
@@ -60,8 +60,11 @@ async def _body(request: web.Request, bytes_max: int, what: str, refused: type[H
         raise too_large
     try:
         async with asyncio.timeout(HTTP_QUESTION_SECONDS):
-            return await request.read()
+            body = await request.read()
     except TimeoutError:
         raise refused(408, f"{what} did not arrive in time") from None
     except web.HTTPRequestEntityTooLarge:
         raise too_large from None
+    if len(body) > bytes_max:
+        raise too_large
+    return body

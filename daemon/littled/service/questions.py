@@ -18,9 +18,16 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from littled.limits import (
+    HTTP_QUESTION_BYTES_MAX,
+    HTTP_QUESTION_CHARACTER_BYTES,
+    HTTP_QUESTION_FEATURE_BYTES,
+    HTTP_QUESTION_NUMBER_BYTES,
+    HTTP_QUESTION_OTHER_BYTES,
+)
 from littled.service.http_errors import HttpError
 from littled.service.json_bodies import NotJson, read_json
 from littled_client.conversions import BadRow, Converter, Fields
@@ -61,20 +68,49 @@ class QuestionError(HttpError):
     """A body that asks nothing that can be answered."""
 
 
-def read_question(
-    body: bytes,
+def question_bytes_max(x_types: Iterable[str], words: Iterable[Words]) -> int:
+    """How long the JSON of a question may be about streams of these types, in these words."""
+    if any(one.reading is not None for one in words):  # of texts of any length
+        return HTTP_QUESTION_BYTES_MAX
+    longest = max(map(_json_bytes, set(x_types)), default=0)
+    needed = HTTP_QUESTION_OTHER_BYTES + limits.predict_points_max * longest
+    return min(needed, HTTP_QUESTION_BYTES_MAX)
+
+
+def _json_bytes(x_type: str) -> int:
+    """How long the longest point of a type is in JSON."""
+    kind = point_type(x_type)
+    if kind.is_string:
+        return HTTP_QUESTION_NUMBER_BYTES + HTTP_QUESTION_CHARACTER_BYTES * kind.itemsize_bytes
+    is_row = kind.columns > 1 and kind.name != "u128"
+    return HTTP_QUESTION_NUMBER_BYTES + is_row * kind.columns * HTTP_QUESTION_FEATURE_BYTES
+
+
+def asked_in(body: bytes) -> Mapping[str, Any]:
+    """The JSON object in a body, with no key but those of a question; raises QuestionError."""
+    try:
+        asked = read_json(body)
+    except NotJson as error:
+        raise QuestionError(BAD_REQUEST, str(error)) from None
+    if not isinstance(asked, dict):
+        raise QuestionError(BAD_REQUEST, "the body must be a JSON object")
+    if not set(asked) <= set(_KEYS):
+        raise QuestionError(BAD_REQUEST, f"the keys of a question are {', '.join(_KEYS)}")
+    return asked
+
+
+def learner_asked(
+    asked: Mapping[str, Any],
     x_types: Mapping[str, str],
-    words: Mapping[str, Words],
     may: Callable[[str], bool] = lambda _: True,
     check_here: Callable[[str], None] = lambda _: None,
-) -> Predict:
-    """The request in a body.
+) -> tuple[str, str]:
+    """The full name of the learner that is asked, and the type of its stream's points.
 
-    x_types: the type of the points of every stream. words: of every learner, by full name. may:
-    whether questions about a stream, known or not, are allowed. check_here: raises HttpError for a
-    stream that is not known because another daemon serves it. Raises QuestionError, and that.
+    x_types: of every stream. may: whether questions about a stream, known or not, are allowed.
+    check_here: raises HttpError for a stream that is not known because another daemon serves it.
+    Raises QuestionError, and that.
     """
-    asked = _object(body)
     learner = asked.get("learner")
     try:
         check_learner(learner, "learner")
@@ -88,9 +124,13 @@ def read_question(
     if x_type is None:
         check_here(stream)
         raise QuestionError(NOT_FOUND, "the daemon has no stream of this name")
+    return learner, x_type
+
+
+def question_of(asked: Mapping[str, Any], learner: str, x_type: str, known: Words) -> Predict:
+    """The request, to a learner with such points and words; raises QuestionError."""
     if "values" in asked and "x" in asked:
         raise QuestionError(BAD_REQUEST, "give values, or points as x, but not both")
-    known = words.get(learner, PLAIN)  # one that is not there is refused by its name
     if "x" in asked:
         x, count = _column(asked["x"], "x", 0, known.x_type_of(x_type))
     elif known.reading is not None:
@@ -98,6 +138,16 @@ def read_question(
     else:
         x, count = _column(asked.get("values"), "values", known.offset_of(x_type), x_type)
     return Predict(_name(asked.get("request")), learner, count, x)
+
+
+def read_question(body: bytes, x_types: Mapping[str, str], words: Mapping[str, Words]) -> Predict:
+    """The request in a body, from a peer that may ask all learners; raises QuestionError.
+
+    words: of every learner, by full name; one that is not there is refused by its name.
+    """
+    asked = asked_in(body)
+    learner, x_type = learner_asked(asked, x_types)
+    return question_of(asked, learner, x_type, words.get(learner, PLAIN))
 
 
 def response_to(
@@ -126,19 +176,6 @@ def response_to(
         "next_window": answer.next_window,
     }
     return STATUSES.get(answer.code, CONFLICT), refused
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    """The JSON object in a body, with no key but those of a question."""
-    try:
-        asked = read_json(body)
-    except NotJson as error:
-        raise QuestionError(BAD_REQUEST, str(error)) from None
-    if not isinstance(asked, dict):
-        raise QuestionError(BAD_REQUEST, "the body must be a JSON object")
-    if not set(asked) <= set(_KEYS):
-        raise QuestionError(BAD_REQUEST, f"the keys of a question are {', '.join(_KEYS)}")
-    return asked
 
 
 def _rows(rows: Any, reading: Reading) -> tuple[bytes, int]:

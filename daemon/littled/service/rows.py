@@ -20,13 +20,19 @@ on, and its column. Values never appear in a sentence.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from littled.limits import HTTP_FEED_COLUMN_BYTES_MAX, RECORD_BYTES_MAX
+from littled.limits import (
+    HTTP_FEED_COLUMN_BYTES_MAX,
+    HTTP_FEED_ROWS_AT_A_TIME,
+    HTTP_JSON_LISTS_MAX,
+    RECORD_BYTES_MAX,
+)
 from littled.service.channels import ExampleSchema
 from littled.service.json_bodies import NotJson, read_json
 from littled_client.conversions import BadRow, Batch, Converter, Fields
@@ -42,6 +48,9 @@ from littled_protocol.rules import PLAIN, Words
 X, Y, USER = "x", "y", "user"
 """The columns of a stream that takes points."""
 _FORMS: Final = "the body must be a list of rows, an object of columns, or JSON lines"
+
+_NOT_ALIKE: Final = "rows must be objects with the names of columns, or lists, all alike"
+R = TypeVar("R")
 
 
 class RowsRefused(Exception):
@@ -128,7 +137,7 @@ class StreamRows:
             return self._of_lists(table)
         if not table:
             raise RowsRefused("the body has no rows")
-        raise RowsRefused("rows must be objects with the names of columns, or lists, all alike")
+        raise RowsRefused(_NOT_ALIKE)
 
     def _of_columns(self, table: dict[str, Any]) -> list[Cells]:
         for name in self.names:
@@ -143,10 +152,9 @@ class StreamRows:
         return cells
 
     def _of_objects(self, rows: list[dict[str, Any]]) -> list[Cells]:
+        named = itemgetter(*self.names)
         try:
-            return [
-                list(column) for column in zip(*map(itemgetter(*self.names), rows), strict=True)
-            ]
+            return _turned(rows, lambda some: map(named, some))
         except KeyError:
             pass
         for index, row in enumerate(rows):
@@ -161,7 +169,7 @@ class StreamRows:
             if len(row) != wanted:
                 named = ", ".join(map(repr, self.names))
                 raise BadRow(index, f"a row that is a list needs {wanted} cells: {named}")
-        return [list(column) for column in zip(*rows, strict=True)]
+        return _turned(rows, lambda some: some)
 
     def _check_size(self, count: int) -> None:
         """Refuse more rows than may wait at once; the columns may be longer than their JSON."""
@@ -186,6 +194,30 @@ class StreamRows:
             raise RowsRefused(f"row {index + 1}: column {self.names[0]!r} holds no point it may")
 
 
+def _turned(
+    rows: Sequence[R], cells: Callable[[Sequence[R]], Iterable[Sequence[Any]]]
+) -> list[Cells]:
+    """The columns of rows, whose `cells` are all as many; some rows at a time."""
+    columns: list[list[Any]] = []
+    for first in range(0, len(rows), HTTP_FEED_ROWS_AT_A_TIME):
+        part = zip(*cells(rows[first : first + HTTP_FEED_ROWS_AT_A_TIME]), strict=True)
+        if not columns:
+            columns += map(list, part)
+        else:
+            for column, more in zip(columns, part, strict=True):
+                column.extend(more)
+    return [*columns]
+
+
 def _lines(body: bytes) -> list[Any]:
-    lines = enumerate(body.split(b"\n"), 1)
-    return [read_json(line, number) for number, line in lines if line.strip()]
+    """The rows in lines; raises NotJson and RowsRefused at the first that is none."""
+    rows: list[Any] = []
+    for number, line in enumerate(BytesIO(body), 1):
+        if line.strip():
+            row = read_json(line, number)
+            if type(row) not in (dict, list) or type(row) is not type(rows[0] if rows else row):
+                raise RowsRefused(_NOT_ALIKE)
+            if len(rows) == HTTP_JSON_LISTS_MAX:
+                raise RowsRefused(f"the body has more than {HTTP_JSON_LISTS_MAX} lines with rows")
+            rows.append(row)
+    return rows

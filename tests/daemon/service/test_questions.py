@@ -8,12 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.service.questions import STATUSES, QuestionError, read_question, response_to
+from littled.limits import HTTP_QUESTION_BYTES_MAX
+from littled.service.questions import (
+    STATUSES,
+    QuestionError,
+    question_bytes_max,
+    read_question,
+    response_to,
+)
 from littled_protocol import limits
 from littled_protocol.columns import point_type
+from littled_protocol.encodings import Reading
 from littled_protocol.errors import REFUSAL_SENTENCES, RefusalCode
 from littled_protocol.messages import Prediction, PredictionRefused
 from littled_protocol.rules import Words
+from support.tables import AMOUNT
 
 TYPES = {"flights": "u8", "blocks": "u32", "ids": "u128", "rows": "u16x2"}
 WORDS = {
@@ -238,3 +247,37 @@ def test_refusals_are_told_with_their_facts(code: RefusalCode) -> None:
 def test_a_refusal_of_a_later_version_is_told_too() -> None:
     later = PredictionRefused(bytes(16), "flights/late", "too_late", "It is late.", 1, 0, 0)
     assert response_to(later)[0] == 409
+
+
+@pytest.mark.parametrize(
+    ("x_type", "point"),
+    [
+        ("u8", 255),
+        ("u32", "255.255.255.255"),
+        ("u64", 2**64 - 1),
+        ("u128", 2**128 - 1),
+        ("u128", "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255"),
+        ("u16x3", [65535] * 3),
+        ("u16x17", ["65535"] * 17),
+        ("bytes8", "0x" + "ff" * 8),
+        ("bytes8", '"' * 8),
+        ("bytes100", "é" * 50),
+    ],
+)
+def test_the_longest_question_is_short_enough(x_type: str, point: Any) -> None:
+    """Of as many points as there may be, however JSON is laid out."""
+    most = question_bytes_max([x_type, "u8"], [Words()])
+    name = "n" * limits.name_characters_max
+    asked = {"learner": f"{name}/{name}", "x": [point] * limits.predict_points_max, "request": NAME}
+    for indent in (None, 2):
+        data = json.dumps(asked, indent=indent).encode()
+        assert len(data) <= most
+        assert read_question(data, {name: x_type}, {}).count == limits.predict_points_max
+    assert len(data) > most / 8
+    assert most < HTTP_QUESTION_BYTES_MAX
+
+
+def test_questions_about_long_points_are_as_long_as_any() -> None:
+    assert question_bytes_max(["u8", "bytes4096"], []) == HTTP_QUESTION_BYTES_MAX
+    reading = Reading((AMOUNT,), "value")
+    assert question_bytes_max(["u8"], [Words(reading=reading)]) == HTTP_QUESTION_BYTES_MAX

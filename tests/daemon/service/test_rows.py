@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from littled.limits import HTTP_FEED_COLUMN_BYTES_MAX
+from littled.service import rows as rows_module
 from littled.service.channels import ExampleSchema
+from littled.service.json_bodies import read_json
 from littled.service.rows import RowsRefused, StreamRows
 from littled.service.users import UserHash
 from littled_client import Encoder, ExampleError, hash_users
@@ -220,3 +222,46 @@ def test_columns_may_not_be_much_longer_than_their_json() -> None:
     assert refused(rows, body) == f"a body for this stream has at most {most} rows"
     body = {name: cells[1:] for name, cells in body.items()}
     assert rows.columns(json.dumps(body).encode(), lines=False)[0] == most
+
+
+def test_no_line_is_read_after_the_first_that_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int | None] = []
+
+    def watched(text: bytes, line: int | None = None) -> Any:
+        read.append(line)
+        return read_json(text, line)
+
+    monkeypatch.setattr(rows_module, "read_json", watched)
+    alike = "rows must be objects with the names of columns, or lists, all alike"
+    for wrong in (b"1", b'{"x":1,"y":0}'):
+        read.clear()
+        body = b"\n\n[1,0]\n" + wrong + b"\n[1,0]\n" * 3
+        assert refused(of_points("u8"), body, lines=True) == alike
+        assert read == [3, 4]
+
+
+@pytest.mark.parametrize("form", ["[%d, %d]", '{"y": %d, "x": %d}'])
+def test_many_rows_are_turned_into_columns_some_at_a_time(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most, given = 100, []
+
+    def watched(*each: Any, strict: bool) -> Any:
+        given.append(len(each))
+        return zip(*each, strict=strict)
+
+    monkeypatch.setattr(rows_module, "HTTP_FEED_ROWS_AT_A_TIME", most)
+    monkeypatch.setattr(rows_module, "zip", watched, raising=False)
+    body = ("[" + ",".join(form % (row % 2, row % 2) for row in range(250)) + "]").encode()
+    count, x, y, _ = of_points("u8").columns(body, lines=False)
+    assert (count, x, y) == (250, bytes([0, 1] * 125), bytes([0, 1] * 125))
+    assert max(given) == most
+    wrong = body[:-1] + b",[1]]" if form[0] == "[" else body[:-1] + b',{"x": 1}]'
+    assert refused(of_points("u8"), wrong).startswith("row 251: ")
+
+
+def test_lines_are_as_many_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_module, "HTTP_JSON_LISTS_MAX", 2)
+    assert of_points("u8").columns(b"[1,0]\n" * 2, lines=True)[0] == 2
+    sentence = "the body has more than 2 lines with rows"
+    assert refused(of_points("u8"), b"[1,0]\n" * 3, lines=True) == sentence
