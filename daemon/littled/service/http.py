@@ -124,8 +124,10 @@ class HttpServer:
             except HttpError as error:
                 return refused(error)
 
-        async def sign(_request: web.Request, response: web.StreamResponse) -> None:
+        async def sign(request: web.Request, response: web.StreamResponse) -> None:
             response.force_close()
+            if response.status < web.HTTPBadRequest.status_code and self._connections is not None:
+                self._connections.took(request.protocol)
             response.headers[hdrs.CONNECTION] = "close"
             response.headers[hdrs.SERVER] = server
             response.headers[hdrs.CACHE_CONTROL] = "no-store"

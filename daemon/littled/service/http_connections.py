@@ -6,6 +6,10 @@ whatever others do. With it the request waits for its turn (`littled.service.htt
 connection is good for one request; then it is closed, and so a peer that stays silent holds no
 slot, and one that sends request after request sends them in vain. Too slow a peer is cut off: one
 whose head does not come, that takes no bytes, or that sends more than a request can be.
+
+What follows the head is passed on where a page takes it, questions and rows, a little in each turn;
+of any other request it is thrown away. The origin of a body pays for it, but not for rows that are
+taken (`HttpTurns.charge`).
 """
 
 from __future__ import annotations
@@ -16,11 +20,13 @@ from functools import partial
 from typing import Final, cast
 
 from littled.limits import (
+    HTTP_BODY_BYTES_PER_UNIT,
     HTTP_CONNECTIONS_MAX,
     HTTP_EVENTS_UNITS,
     HTTP_HEAD_BYTES_MAX,
     HTTP_HEAD_SECONDS,
     HTTP_LINE_SECONDS,
+    HTTP_READ_BYTES,
     HTTP_REQUEST_BYTES_MAX,
     HTTP_REQUEST_UNITS,
     HTTP_WAITING_MAX,
@@ -72,6 +78,8 @@ class HttpConnections:
         self._listener = listener
         # A dict for its order: the oldest first.
         self.waiting: dict[HttpConnection, None] = {}
+        # By who reads their requests.
+        self._answering: dict[object, HttpConnection] = {}
         # By whether they are for who watches.
         self.slots = {True: Slots(HTTP_WATCH_CONNECTIONS_MAX), False: Slots(HTTP_CONNECTIONS_MAX)}
         # Of those who have no slot yet, in their handshake of TLS or later.
@@ -106,6 +114,19 @@ class HttpConnections:
         self.waiting.pop(connection, None)
         self._admission.leave(connection)
 
+    def answers(self, connection: HttpConnection, answer: asyncio.Protocol) -> None:
+        """Take note of what reads a request."""
+        self._answering[answer] = connection
+
+    def took(self, answer: object) -> None:
+        """Take note that the request that this one reads is not refused."""
+        if answer in self._answering:
+            self._answering[answer].is_refused = False
+
+    def over(self, answer: asyncio.Protocol) -> None:
+        """Take note that it reads nothing more."""
+        self._answering.pop(answer, None)
+
     def forget(self, connection: HttpConnection) -> None:
         """Take note that a connection is over."""
         self.begun(connection)
@@ -132,11 +153,9 @@ def _path_in(target: bytes) -> bytes:
     return target.partition(b"?")[0]
 
 
-def _lane(path: bytes) -> Lane:
-    """Where a request for a page waits."""
-    if path == _PREDICT or path.startswith(_FEED):
-        return Lane.FEEDING
-    return Lane.WATCHING if path in WATCHED else Lane.OTHERS
+def _has_body(method: bytes, path: bytes) -> bool:
+    """Whether a request may bring questions or rows."""
+    return method == b"POST" and (path == _PREDICT or path.startswith(_FEED))
 
 
 def _units(path: bytes) -> int:
@@ -156,6 +175,10 @@ class HttpConnection(Guest, asyncio.Protocol):
         # Whether the request has its slot and waits for its turn.
         self._queued = False
         self._path = b""
+        # Whether what follows the head is passed on, how much was, and whether it was in vain.
+        self._has_body = False
+        self._passed_bytes = 0
+        self.is_refused = True
         self._head = bytearray()
         self._left_bytes = HTTP_REQUEST_BYTES_MAX
         self._since = self._taken_at = since
@@ -202,6 +225,9 @@ class HttpConnection(Guest, asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for a request."""
         self._transport = cast("asyncio.Transport", transport)
+        # Of transports that read by themselves; beneath TLS it is as little already.
+        if hasattr(transport, "max_size"):
+            transport.max_size = HTTP_READ_BYTES
         self._connections.waiting[self] = None
 
     def data_received(self, data: bytes) -> None:
@@ -210,7 +236,10 @@ class HttpConnection(Guest, asyncio.Protocol):
         if self._left_bytes < 0:
             self.cut()
         elif self._answer is not None:
-            self._answer.data_received(data)
+            if self._head:
+                self._head += data
+            elif self._has_body:
+                self._pass_on(self._answer, data)
         elif self._queued or self._asked_at is not None:
             self._queue(data)
         elif self._transport is not None and not self._transport.is_closing():
@@ -230,7 +259,7 @@ class HttpConnection(Guest, asyncio.Protocol):
             return
         words = bytes(self._head.partition(b"\r\n")[0]).split(b" ")
         path = _path_in(words[1]) if len(words) > 1 else b""
-        self._path = path
+        self._path, self._has_body = path, _has_body(words[0], path)
         self._asked_at = asyncio.get_running_loop().time()
         self._connections.slots[path in WATCHED].ask(self)
         if self._asked_at is not None:
@@ -242,7 +271,11 @@ class HttpConnection(Guest, asyncio.Protocol):
         self._connections.begun(self)
         self._asked_at, self._queued = None, True
         self._transport.resume_reading()
-        self._connections.turns.add(_lane(self._path), partial(self._begin, _units(self._path)))
+        turns, begin = self._connections.turns, partial(self._begin, _units(self._path))
+        if self._has_body:
+            turns.add_feeding(self.origin, begin)
+        else:
+            turns.add(Lane.WATCHING if self._path in WATCHED else Lane.OTHERS, begin)
         self._queue(b"")
 
     def _queue(self, data: bytes) -> None:
@@ -266,13 +299,41 @@ class HttpConnection(Guest, asyncio.Protocol):
             return
         try:
             self._answer = self._connections.answer()
+            self._connections.answers(self, self._answer)
             self._answer.connection_made(transport)
-            transport.resume_reading()
-            self._answer.data_received(bytes(self._head))
+            head_bytes = self._head.index(_HEAD_END) + len(_HEAD_END)
+            self._answer.data_received(bytes(self._head[:head_bytes]))
         except Exception:
             self.cut()
             raise
-        self._head.clear()
+        del self._head[: head_bytes if self._has_body else None]
+        self._pass_kept(self._answer)
+
+    def _pass_kept(self, answer: asyncio.Protocol) -> None:
+        """Pass on what was kept of a body, a little in each turn, and then read on."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        if self._head:
+            transport.pause_reading()
+            piece = bytes(self._head[:HTTP_READ_BYTES])
+            del self._head[:HTTP_READ_BYTES]
+            self._pass_on(answer, piece)
+            asyncio.get_running_loop().call_soon(self._pass_kept, answer)
+        else:
+            transport.resume_reading()
+
+    def _pass_on(self, answer: asyncio.Protocol, piece: bytes) -> None:
+        """Pass on what came of a body."""
+        self._passed_bytes += len(piece)
+        answer.data_received(piece)
+
+    def _charge(self) -> None:
+        """Have the origin pay for a body, but for rows that were taken."""
+        if self._has_body and (self.is_refused or self._path == _PREDICT):
+            units = self._passed_bytes / HTTP_BODY_BYTES_PER_UNIT
+            units += HTTP_REQUEST_UNITS if self.is_refused else 0
+            self._connections.turns.charge(self.origin, units)
 
     def eof_received(self) -> bool | None:
         """The peer sends nothing more; so it wants nothing more."""
@@ -293,5 +354,7 @@ class HttpConnection(Guest, asyncio.Protocol):
         self._connections.forget(self)
         self._transport = None
         if self._answer is not None:
+            self._connections.over(self._answer)
+            self._charge()
             self._answer.connection_lost(cast("Exception | None", exc))
             self._answer = None

@@ -3,6 +3,8 @@
 Nobody is refused here: a request whose head is there waits until it is begun, one or two in a turn
 of the loop, and what takes long to make is made a little in each turn. All of it comes out of one
 allowance, but for questions and rows, which have limits of their own and cost a budget or a disk.
+Those of one origin wait as long as it has spent its own allowance: for the bytes of questions, and
+for what was refused.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from littled.limits import (
+    HTTP_ORIGINS_MAX,
     HTTP_UNITS_MAX,
     HTTP_UNITS_PER_SECOND,
     HTTP_WAIT_UNITS,
@@ -29,9 +32,18 @@ Begin = Callable[[], int]
 class Lane(Enum):
     """Where a request waits: those who watch do not wait for all the others."""
 
-    FEEDING = auto()
     WATCHING = auto()
     OTHERS = auto()
+
+
+class _Origin:
+    """One origin's requests with bodies, and what it may still send in vain."""
+
+    __slots__ = ("allowance", "begins")
+
+    def __init__(self, now: float) -> None:
+        self.allowance = Allowance(now, _RATE)
+        self.begins: deque[Begin] = deque()
 
 
 class HttpTurns:
@@ -40,13 +52,14 @@ class HttpTurns:
     def __init__(self, turns: Turns | None = None) -> None:
         """Take turns with the sessions, or without any; a loop need not run yet."""
         self._given = turns
-        self._feeding: deque[Begin] = deque()
+        # Whoever spent something lately, the last one last; and those that have something to begin.
+        self._origins: dict[str, _Origin] = {}
+        self._feeding: deque[_Origin] = deque()
         # The one that is served next comes first.
         self._lanes: deque[deque[Begin]] = deque((deque(), deque()))
-        self._lane: dict[Lane, deque[Begin]] = dict(
-            zip(Lane, (self._feeding, *self._lanes), strict=True)
-        )
+        self._lane: dict[Lane, deque[Begin]] = dict(zip(Lane, self._lanes, strict=True))
         self._makings: deque[tuple[Making[Any], asyncio.Future[Any]]] = deque()
+        self._makes_next = True
         self._waits = False
 
     @cached_property
@@ -63,6 +76,17 @@ class HttpTurns:
         self._lane[lane].append(begin)
         self._take_turn()
 
+    def add_feeding(self, origin: str, begin: Begin) -> None:
+        """Let a request that brings a body be begun, before others, if its origin may have it."""
+        one = self._origin(origin)
+        one.begins.append(begin)
+        if len(one.begins) == 1:
+            self._feed(one)
+
+    def charge(self, origin: str, units: float) -> None:
+        """Take from what an origin may ask for with bodies."""
+        self._origin(origin).allowance.spend(units)
+
     async def made(self, making: Making[T]) -> T:
         """Wait for what is made in turns; one thing after the other."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -75,9 +99,15 @@ class HttpTurns:
         done = 0.0
         while done < units and self.has_work:
             if self._feeding:
-                done += self._feeding.popleft()()
+                one = self._feeding.popleft()
+                done += one.begins.popleft()()
+                if one.begins:
+                    self._feed(one)
                 continue
-            took = self._make_on() if self._makings else self._begin_next()
+            # What is made and what is begun take turns: neither waits for all of the other.
+            makes = bool(self._makings) and (self._makes_next or not any(self._lanes))
+            self._makes_next = not makes
+            took = self._make_on() if makes else self._begin_next()
             self._allowance.spend(took)
             done += took
         self._wait_for_allowance()
@@ -91,6 +121,25 @@ class HttpTurns:
     @property
     def _is_asked(self) -> bool:
         return bool(self._makings or any(self._lanes))
+
+    def _origin(self, name: str) -> _Origin:
+        """What is known of an origin; one that was not heard of for long makes room."""
+        one = self._origins.pop(name, None) or _Origin(asyncio.get_running_loop().time())
+        self._origins[name] = one
+        if len(self._origins) > HTTP_ORIGINS_MAX:
+            idle = next((each for each, found in self._origins.items() if not found.begins), name)
+            del self._origins[idle]
+        return one
+
+    def _feed(self, one: _Origin) -> None:
+        """Let an origin with requests begin one, now or when it has some of its allowance."""
+        loop = asyncio.get_running_loop()
+        seconds = one.allowance.wait_seconds(loop.time())
+        if seconds > 0:
+            loop.call_later(seconds, self._feed, one)
+        else:
+            self._feeding.append(one)
+            self.turns.add(self)
 
     def _begin_next(self) -> int:
         if not self._lanes[0]:

@@ -4,13 +4,15 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from littled.limits import (
     HTTP_CONNECTIONS_MAX,
     HTTP_HEAD_BYTES_MAX,
+    HTTP_READ_BYTES,
+    HTTP_REQUEST_UNITS,
     HTTP_WAITING_MAX,
 )
 from littled.service import http_connections
@@ -55,7 +57,7 @@ class Surface:
     def positions(self) -> dict[str, int]:
         return {}
 
-    def metrics(self, accepted: str) -> Making[tuple[bytes, str]]:
+    def metrics(self, accepted: str, sees: Callable[[str], bool]) -> Making[tuple[bytes, str]]:
         yield 1.0
         return self.numbers, "text/plain; version=0.0.4; charset=utf-8"
 
@@ -307,3 +309,103 @@ async def test_who_does_not_speak_http_is_told_at_once(site: Site, first: bytes)
     answer = await site.ask(first)
     assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert answer.endswith(b"clients of littled need the address of --unix or --tcp.\n")
+
+
+# --- What follows a head --------------------------------------------------------------------------
+
+CHUNKS = b"1\r\nx\r\n"
+
+
+def passed_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of what those who read requests are given."""
+    given: list[int] = []
+    made = site.connections.answer
+
+    def answer() -> asyncio.Protocol:
+        reader = made()
+        taken = reader.data_received
+
+        class Watched:
+            def data_received(self, data: bytes) -> None:
+                given.append(len(data))
+                taken(data)
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(reader, name)
+
+        return cast("asyncio.Protocol", Watched())
+
+    monkeypatch.setattr(site.connections, "answer", answer)
+    return given
+
+
+async def test_nothing_is_passed_on_behind_a_head_that_has_no_body(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many pieces come with it: they would all be read in one go."""
+    given = passed_on(site, monkeypatch)
+    for path in (b"/healthz", b"/status", b"/feed/flights?producer=p", b"/predict"):
+        head = b"GET " + path + b" HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        peer = await site.connect()
+        given.clear()
+        with suppress(ConnectionError):
+            await asyncio.get_running_loop().sock_sendall(peer, head + CHUNKS * 43_000)
+        assert (await site.rest(peer)).startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 405 "))
+        assert given == [len(head)]
+    assert await is_well(site)
+
+
+async def test_a_body_is_passed_on_a_little_in_each_turn(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = passed_on(site, monkeypatch)
+    head = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    head += b"Transfer-Encoding: chunked\r\n\r\n"
+    body = (b"9\r\n" + b" " * 9 + b"\r\n") * 6_000 + b"0\r\n\r\n"
+    answer = await site.ask(head + body)
+    assert answer.startswith(b"HTTP/1.1 4")
+    assert max(given) <= HTTP_READ_BYTES
+    assert sum(given) >= len(body) // 2
+
+
+async def test_what_is_sent_in_vain_is_charged(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what nobody of us refuses, but the library that reads requests."""
+    charged: list[float] = []
+    turns = site.connections.turns
+    monkeypatch.setattr(turns, "charge", lambda _origin, units: charged.append(units))
+    head = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    length = 20_000
+    for data, least in (
+        (head + b"Content-Length: %d\r\n\r\n" % length + b"[" * length, length / 100),
+        (b"POST /feed/x HTTP/1.1\r\nHost: a\r\n\r\n", 0),
+        (b"POST /feed/x HTTP/1.1\r\nno header\r\n\r\n", 0),
+        (b"POST /feed/x NO/1\r\n\r\n", 0),
+    ):
+        charged.clear()
+        assert b" 4" in (await site.ask(data)).partition(b"\r\n")[0]
+        await site.until(lambda: bool(charged))
+        (units,) = charged
+        assert units >= HTTP_REQUEST_UNITS + least
+    charged.clear()
+    for path in (b"/feed/x?producer=p", b"/predict", b"/healthz"):
+        await site.ask(b"GET " + path + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert charged == []
+
+
+async def test_only_a_request_with_a_body_comes_before_others(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first: list[str] = []
+    turns = site.connections.turns
+    add = turns.add_feeding
+
+    def watched(origin: str, begin: Callable[[], int]) -> None:
+        first.append(origin)
+        add(origin, begin)
+
+    monkeypatch.setattr(turns, "add_feeding", watched)
+    for method in (b"GET", b"HEAD", b"PUT", b"post"):
+        await site.ask(method + b" /feed/x?producer=p HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert first == []
+    await site.ask(b"POST /feed/x HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert first == ["127.0.0.0/8"]
