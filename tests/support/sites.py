@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -67,6 +67,7 @@ class FakeDaemon:
         self.well = True
         self.position = 3
         self.asked: list[Predict] = []
+        self.seen: list[Callable[[str], bool]] = []
         self.begun, self.answering = asyncio.Event(), asyncio.Event()
         self.answering.set()
         self.stopping = False
@@ -86,7 +87,8 @@ class FakeDaemon:
     def positions(self) -> dict[str, int]:
         return {"flights": self.position}
 
-    def metrics(self, accepted: str) -> Making[tuple[bytes, str]]:
+    def metrics(self, accepted: str, sees: Callable[[str], bool]) -> Making[tuple[bytes, str]]:
+        self.seen.append(sees)
         yield 1.0
         return b"littled_connections 0.0\n", "text/plain; version=0.0.4; charset=utf-8"
 
@@ -128,6 +130,9 @@ class Site:
     def __init__(self, daemon: FakeDaemon, client: aiohttp.ClientSession, port: int) -> None:
         self.daemon, self.client, self.port = daemon, client, port
 
+    rules: Any = None
+    """What answers about rules."""
+
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}{path}"
 
@@ -162,6 +167,8 @@ async def run(
     server = HttpServer(daemon, gate, "littled/test", hosts)
     await server.start(listener)
     async with aiohttp.ClientSession() as client:
-        yield Site(daemon, client, listener.getsockname()[1])
+        site = Site(daemon, client, listener.getsockname()[1])
+        site.rules = server._rules
+        yield site
     await server.stop()
     listener.close()

@@ -86,6 +86,16 @@ class Rights:
         return any(_covers(grant, stream) for grant in self.grants)
 
     @property
+    def streams(self) -> frozenset[str] | None:
+        """The streams that the peer may know of; None means all of them."""
+        found: frozenset[str] = frozenset()
+        for grant in self.grants:
+            if grant.streams is None:
+                return None
+            found |= grant.streams
+        return found
+
+    @property
     def refused_types(self) -> frozenset[str]:
         """Types of messages that the peer may not send, whatever is in them."""
         refused = (names for what, names in _MESSAGES.items() if not self.may(what))

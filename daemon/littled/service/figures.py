@@ -15,6 +15,7 @@ from littled.engine.quality import figure_facts
 from littled.learners.measured import QualitySettings
 from littled.limits import FIGURES_IN_MEMORY_MAX
 from littled.planner import StreamPlan
+from littled.service.changes import Changes
 from littled.store.records import StoredRelease
 from littled_protocol.facts import FigureFacts
 from littled_protocol.figures import Figure, measured_by
@@ -30,6 +31,8 @@ class Figures:
             learner: deque(maxlen=FIGURES_IN_MEMORY_MAX) for learner in learners
         }
         self._news = asyncio.Event()
+        self.changes = Changes()
+        """Which learners have new figures."""
 
     @classmethod
     def of(cls, plans: Iterable[StreamPlan]) -> Self:
@@ -55,6 +58,7 @@ class Figures:
             learner, figure = measured_by(each.learner), Figure.from_bytes(each.body)
             if learner is not None and figure.number > self.number(learner):
                 self._recent[learner].append(figure)
+                self.changes.note(learner)
                 news.append((learner, figure))
         if news:
             self._news.set()

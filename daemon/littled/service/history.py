@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
+
 from littled.service.subscribers import Releases
 from littled_protocol.encodings import NumberColumn
 from littled_protocol.facts import HistoryFacts, ShortRelease
 from littled_protocol.messages import Release
-from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
+from littled_protocol.rules import Rule, ThresholdRule, Words
+
+Shorten = Callable[[Iterable[Release]], Awaitable[list[ShortRelease]]]
+"""Returns releases in short."""
 
 
-async def history(releases: Releases, learner: str, after: int, words: Words) -> HistoryFacts:
+async def history(releases: Releases, learner: str, after: int, shorten: Shorten) -> HistoryFacts:
     """Return releases after a version, oldest first, and whether there are more."""
     found = await releases.after(learner, after)
     last = found[-1].version if found else releases.version(learner)
     return {
         "learner": learner,
-        "releases": [_short(release, words) for release in found],
+        "releases": await shorten(found),
         "more": last < releases.version(learner),
     }
 
 
-def _short(release: Release, words: Words) -> ShortRelease:
+def short(release: Release, rule: Rule | None, words: Words) -> ShortRelease:
     """A release without its rule: in words, and as the number where its one cut is."""
-    rule = None if release.rule is None else rule_from_dict(release.rule)
     return {
         "version": release.version,
         "kind": release.kind,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -21,12 +21,13 @@ from littled.service.http_routes import FORMATS
 from littled.service.http_slots import Shares
 from littled.service.http_surface import Handler, Surface
 from littled.service.http_turns import HttpTurns
-from littled.service.news import Wanted, tell
-from littled_client.published import Published
+from littled.service.news import Positions, Wanted, tell
+from littled.service.release_texts import ReleaseTexts
+from littled.service.turns import at_once
 from littled_protocol import limits
-from littled_protocol.facts import ReleaseFacts
+from littled_protocol.facts import ShortRelease
 from littled_protocol.messages import Release
-from littled_protocol.rules import DIALECTS, Dialect, RuleError, rule_from_dict, sql_function
+from littled_protocol.rules import DIALECTS, Dialect, Rule, RuleError, Words, sql_function
 
 
 class RulePages:
@@ -36,6 +37,8 @@ class RulePages:
         """Show the rules of `surface`."""
         self._surface = surface
         self._turns = turns
+        self._positions = Positions(surface.positions)
+        self._texts = ReleaseTexts(lambda release: surface.words[release.learner])
         self._event_streams = Shares()
         self._stopping = asyncio.Event()
 
@@ -66,27 +69,37 @@ class RulePages:
         if release is None or release.rule is None:
             raise web.HTTPNotFound(text="no rule has been published yet\n")
         if form == "json":
-            return as_json(self._release(release))
-        return web.Response(text=self._written(release.rule, learner, request) + "\n")
+            text = await self._turns.made(self._texts.text(release))
+            return web.Response(text=text, content_type="application/json")
+        return web.Response(text=await self._written(release, form, request.query) + "\n")
 
-    def _written(self, fields: dict[str, Any], learner: str, request: web.Request) -> str:
+    async def _written(self, release: Release, form: str, asked: Mapping[str, str]) -> str:
         """A rule as text or SQL, in the words of its learner."""
-        rule, words, asked = rule_from_dict(fields), self._surface.words[learner], request.query
-        if asked["format"] == "text":
-            return rule.describe(words)
-        column, name = asked.get("column", "x"), asked.get("name", learner.partition("/")[2])
+        column, dialect = asked.get("column", "x"), _dialect(asked)
+        name = asked.get("name", release.learner.partition("/")[2])
+        write: dict[str, tuple[tuple[str, ...], Callable[[Rule, Words], str]]] = {
+            "text": ((), lambda rule, words: rule.describe(words)),
+            "sql": ((column, dialect), lambda rule, words: rule.to_sql(words, column, dialect)),
+            "sql-function": (
+                (column, dialect, name),
+                lambda rule, words: sql_function(rule, words, name, dialect, column),
+            ),
+        }
+        depends, writes = write[form]
         try:
-            if asked["format"] == "sql":
-                return rule.to_sql(words, column, _dialect(asked))
-            return sql_function(rule, words, name, _dialect(asked), column)
+            return await self._turns.made(self._texts.written(release, (form, *depends), writes))
         except RuleError as error:
             raise web.HTTPBadRequest(text=f"{error}\n") from None
 
     async def history(self, request: web.Request) -> web.Response:
         """Releases in short."""
         learner, after = self._learner(request), _version(request.query, "after")
-        words = self._surface.words[learner]
-        return as_json(await history(self._surface.releases, learner, after, words))
+        releases, texts = self._surface.releases, self._texts
+
+        async def shorten(some: Iterable[Release]) -> list[ShortRelease]:
+            return await self._turns.made(texts.shorts(some))
+
+        return as_json(await history(releases, learner, after, shorten))
 
     async def quality(self, request: web.Request) -> web.Response:
         """The figures of a learner."""
@@ -108,9 +121,6 @@ class RulePages:
         def may(learner: str) -> bool:
             return rights.may(Permission.SUBSCRIBE, learner.partition("/")[0])
 
-        def positions() -> dict[str, int]:
-            return {name: at for name, at in surface.positions().items() if rights.sees(name)}
-
         named, after = asked.getall("learner", []), asked.getall("after", [])
         check_here(surface, [each.partition("/")[0] for each in filter(may, named)])
         try:
@@ -124,8 +134,9 @@ class RulePages:
                 surface.releases,
                 surface.figures,
                 surface.instance,
-                positions,
-                self._release,
+                self._positions,
+                rights.sees,
+                self._release_data,
                 partial(_write, response),
                 self._turns.turns.to_send,
                 self._stopping,
@@ -166,7 +177,8 @@ class RulePages:
             while not stopping.done():
                 for release in await releases.after(learner, version):
                     await self._turns.turns.to_send()
-                    await _write(response, _event(release.version, self._release(release)))
+                    head = f"id: {release.version}\nevent: release\ndata: ".encode()
+                    await _write(response, head + self._release_data(release) + b"\n\n")
                     version = release.version
                 for facts in figures.after(learner, number):
                     await _write(response, _quality_event({"learner": learner, **facts}))
@@ -195,8 +207,9 @@ class RulePages:
             raise web.HTTPNotFound(text="there is no such learner\n")
         return learner
 
-    def _release(self, release: Release) -> ReleaseFacts:
-        return Published.from_release(release, self._surface.words[release.learner]).to_dict()
+    def _release_data(self, release: Release) -> bytes:
+        """A release as JSON, made by whoever has its turn to send it first."""
+        return at_once(self._texts.event(release))
 
 
 def _too_many_events() -> web.HTTPException:
@@ -226,11 +239,6 @@ def _version(said: Mapping[str, str], name: str) -> int:
     if version is None:
         raise web.HTTPBadRequest(text=f"{name} must be the number of a version\n")
     return version
-
-
-def _event(version: int, value: Mapping[str, Any]) -> bytes:
-    data = json.dumps(value, sort_keys=True)
-    return f"id: {version}\nevent: release\ndata: {data}\n\n".encode()
 
 
 def _quality_event(value: Mapping[str, Any]) -> bytes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property, partial
 from typing import Any
 
 from aiohttp import hdrs, web
 
+from littled.service.access import Permission
 from littled.service.http_answers import check_here
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
@@ -18,7 +19,7 @@ from littled.service.http_surface import Handler, Surface
 from littled.service.http_turns import HttpTurns
 from littled.service.page import POLICY, page_file
 from littled.service.planning import Plans
-from littled.service.statuses import StatusTexts, status_page
+from littled.service.statuses import Names, StatusTexts, status_page
 from littled_protocol.messages import NAME
 
 
@@ -48,6 +49,11 @@ class WatchPages:
             "openapi": self.openapi,
             "schema": self.schema,
         }
+
+    @cached_property
+    def _names(self) -> Names:
+        """In the order in which JSON has them, so that the last one of a page is known."""
+        return Names(sorted(self._surface.x_types))
 
     def _tell(self, streams: Sequence[str]) -> dict[str, Any]:
         return self._surface.status(streams)
@@ -83,16 +89,15 @@ class WatchPages:
         surface, rights = self._surface, request[RIGHTS]
         only = set(asked.getall("stream")) if "stream" in asked else None
         check_here(surface, sorted(filter(rights.sees, only or ())))
-        # In the order in which JSON has them, so that the last one of a page is known.
-        names = sorted(surface.x_types)
-        names, more = status_page(names, rights, only=only, after=after, most=most)
+        names, more = status_page(self._names, rights, only=only, after=after, most=most)
         text = await self._turns.made(self._statuses.answer(names, more=more))
         return web.Response(text=text, content_type="application/json")
 
     async def metrics(self, request: web.Request) -> web.Response:
         """Numbers for Prometheus."""
         accepted = request.headers.get(hdrs.ACCEPT, "")
-        body, kind = await self._turns.made(self._surface.metrics(accepted))
+        sees = partial(request[RIGHTS].may, Permission.OPERATE)
+        body, kind = await self._turns.made(self._surface.metrics(accepted, sees))
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind, hdrs.VARY: hdrs.ACCEPT})
 
     async def plan(self, request: web.Request) -> web.Response:

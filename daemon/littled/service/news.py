@@ -13,22 +13,46 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from littled.limits import HTTP_HEARTBEAT_SECONDS, HTTP_TICK_SECONDS
+from littled.service.changes import Changes
 from littled.service.figures import Figures
 from littled.service.http_errors import HttpError
 from littled.service.http_numbers import number_in
 from littled.service.subscribers import Releases
 from littled_protocol import limits
 from littled_protocol.errors import ProtocolError
-from littled_protocol.messages import check_learner
+from littled_protocol.messages import Release, check_learner
 
 Write = Callable[[bytes], Awaitable[None]]
 Turn = Callable[[], Awaitable[None]]
-Positions = Mapping[str, int]
+
+
+class Positions:
+    """Positions of streams as of lately, for all who follow them."""
+
+    def __init__(self, now: Callable[[], Mapping[str, int]]) -> None:
+        """Look at what `now` returns: at most once in a tick, and for every newcomer."""
+        self._now = now
+        self._found: dict[str, int] = {}
+        self._changes = Changes()
+        self._looked_at = -math.inf
+
+    def since(self, number: int) -> tuple[dict[str, int], int]:
+        """Return positions that have changed since a number, 0 for all; and the number to go on."""
+        time = asyncio.get_running_loop().time()
+        if number == 0 or time - self._looked_at >= HTTP_TICK_SECONDS:
+            self._looked_at = time
+            for name, place in self._now().items():
+                if self._found.get(name) != place:
+                    self._found[name] = place
+                    self._changes.note(name)
+        changed = {name: self._found[name] for name in self._changes.since(number)}
+        return changed, self._changes.number
 
 
 class NewsError(HttpError):
@@ -55,10 +79,11 @@ class Wanted:
         may: whether a learner of this full name may be followed. Raises NewsError.
         """
         for learner in learners:
-            if learner not in releases:
-                raise NewsError(404, "there is no such learner")
+            # first, so that nobody is told which learners there are in streams of others
             if not may(learner):
                 raise NewsError(403, "what you have shown does not allow this")
+            if learner not in releases:
+                raise NewsError(404, "there is no such learner")
         known = dict(map(_known, after))
         followed = tuple(dict.fromkeys(learners)) or tuple(filter(may, releases.learners))
         return cls(followed, known)
@@ -85,46 +110,51 @@ async def tell(
     releases: Releases,
     figures: Figures,
     instance: str,
-    positions: Callable[[], Positions],
-    shown: Callable[[Any], Mapping[str, Any]],
+    positions: Positions,
+    sees: Callable[[str], bool],
+    shown: Callable[[Release], bytes],
     write: Write,
     turn: Turn,
     stopping: asyncio.Event,
 ) -> None:
     """Write events until `stopping`; whatever `write` raises ends it.
 
-    positions: of the streams that may be seen. shown: a release as JSON. turn: waits for a turn of
-    the loop to look for news, or to tell of a release: there may be many of both.
+    positions: of all streams. sees: which of them are told. shown: a release as JSON. turn: waits
+    for a turn of the loop to look for news, or to tell of a release: there may be many of both.
     """
     await write(event("hello", {"instance": instance}))
+    followed = frozenset(wanted.learners)
+    released, measured, moved = releases.changes.number, figures.changes.number, 0
     versions = {name: _start(releases, name, wanted.after.get(name)) for name in wanted.learners}
     told = {name: max(figures.number(name) - 1, 0) for name in wanted.learners}
-    ticked: Positions = {}
+    learners: Iterable[str] = wanted.learners
     loop = asyncio.get_running_loop()
     said_at = loop.time()
     while not stopping.is_set():
         news = releases.news
         await turn()
-        for learner in wanted.learners:
+        for learner in learners:
             # a long history comes in parts
             while releases.version(learner) > versions[learner]:
                 for release in await releases.after(learner, versions[learner]):
                     await turn()
-                    await write(event("release", shown(release)))
+                    await write(b"event: release\ndata: " + shown(release) + b"\n\n")
                     versions[learner] = release.version
                     said_at = loop.time()
             for facts in figures.after(learner, told[learner]):
                 await write(event("quality", {"learner": learner, **facts}))
                 told[learner], said_at = facts["number"], loop.time()
-        now = positions()
-        if now != ticked:
-            moved = {name: found for name, found in now.items() if ticked.get(name) != found}
-            await write(event("tick", {"positions": moved}))
-            ticked, said_at = now, loop.time()
+        found, moved = positions.since(moved)
+        if seen := {name: place for name, place in found.items() if sees(name)}:
+            await write(event("tick", {"positions": seen}))
+            said_at = loop.time()
         elif loop.time() - said_at >= HTTP_HEARTBEAT_SECONDS:
             await write(b": still here\n\n")
             said_at = loop.time()
         await _first_of(news, stopping, HTTP_TICK_SECONDS)
+        changed = {*releases.changes.since(released), *figures.changes.since(measured)}
+        released, measured = releases.changes.number, figures.changes.number
+        learners = sorted(changed & followed)
 
 
 def event(name: str, value: Mapping[str, Any]) -> bytes:

@@ -8,8 +8,8 @@ stream what was so when it was asked for, or later: of whatever was acknowledged
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from littled.limits import (
@@ -33,8 +33,17 @@ What it tells of one is the same object until that changes.
 P = TypeVar("P")
 
 
+class Names:
+    """The names of all streams in their order, and the place of each."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Of so many there are as many looked at as are told of, and not all."""
+        self.all = tuple(names)
+        self.place = {name: place for place, name in enumerate(self.all)}
+
+
 def status_page(
-    names: Collection[str],
+    names: Names,
     rights: Rights,
     *,
     only: Collection[str] | None = None,
@@ -43,16 +52,24 @@ def status_page(
 ) -> tuple[list[str], bool]:
     """The streams that a status tells of as far as `rights` let it, and whether there are more.
 
-    names: of all streams, in their order. only: those that are asked about. after: leave out the
-    streams up to this one; all, if there is none of this name. most: tell of so many.
+    only: those that are asked about. after: leave out the streams up to this one; all, if there is
+    none of this name. most: tell of so many.
     """
-    seen = (name for name in names if rights.sees(name) and (only is None or name in only))
-    if after is not None:
-        place = {name: number for number, name in enumerate(names)}
-        start = place.get(after, len(place))
-        seen = (name for name in seen if place[name] > start)
-    chosen = list(islice(seen, None if most is None else most + 1))
+    first = 0 if after is None else names.place.get(after, len(names.all)) + 1
+    some = _either(rights.streams, only)
+    if some is None:
+        chosen = list(names.all[first : None if most is None else first + most + 1])
+    else:
+        places = sorted(names.place[name] for name in some if name in names.place)
+        chosen = [names.all[place] for place in places[bisect_left(places, first) :]]
     return chosen[:most], most is not None and len(chosen) > most
+
+
+def _either(these: Collection[str] | None, those: Collection[str] | None) -> Collection[str] | None:
+    """The names in both, None standing for all names."""
+    if these is None or those is None:
+        return those if these is None else these
+    return set(these).intersection(those)
 
 
 class _Written(Generic[P]):
@@ -86,7 +103,7 @@ class StatusFrames:
 
     def __init__(self, tell: Tell, names: Collection[str]) -> None:
         """Tell of the streams with these names."""
-        self._names = names
+        self._names = Names(names)
         self._written = _Written(tell, status_part)
 
     def answer(self, asked: StatusRequest, rights: Rights) -> Making[tuple[Status, bytes]]:

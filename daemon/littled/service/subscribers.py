@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from littled.limits import RELEASES_IN_MEMORY_MAX, RELEASES_READ_MAX, RELEASES_REST_TIMES
+from littled.service.changes import Changes
 from littled.store.records import StoredRelease
 from littled_protocol.codec import decode, encode_frame
 from littled_protocol.messages import Release
@@ -38,6 +39,8 @@ class Releases:
         self._shelves = {learner: _Shelf() for learner in learners}
         self.news = asyncio.Event()
         """Set at the next release of any learner; a new one is here from then on."""
+        self.changes = Changes()
+        """Which learners have new releases."""
 
     def __contains__(self, learner: str) -> bool:
         """Return whether there is a learner of that full name."""
@@ -59,6 +62,7 @@ class Releases:
             if release.version > shelf.version:
                 message = release_message(release)
                 shelf.put(message)
+                self.changes.note(release.learner)
                 news.append(message)
         if news:
             self.news.set()

@@ -314,7 +314,7 @@ def test_a_page_does_not_say_where_a_stream_is_to_who_may_not_use_it(
     if page == "status":
         assert (status, list(said["streams"])) == (200, ["flights"])
     else:
-        assert status == (404 if page == "events" else 403)
+        assert status == 403
 
 
 @pytest.mark.parametrize("page", pages("near"))

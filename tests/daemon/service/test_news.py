@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import aiohttp
@@ -12,6 +13,8 @@ import pytest
 
 from littled.service import news as news_module
 from littled.service.access import Access, Gate, Grant, Permission, digest_of, one_token
+from littled.service.news import Positions
+from littled.service.subscribers import _Shelf
 from support.sites import LEARNER, TOKEN, FakeDaemon, Site, figure, run, stored
 
 
@@ -123,8 +126,9 @@ async def test_grants_choose_the_streams() -> None:
         site.daemon.releases.announce([stored(1, 128)])
         assert (await site.get("/events"))[0] == 401
         headers = {"Authorization": "Bearer " + "o" * 32}
-        wanted = f"/events?learner={LEARNER}"
-        assert (await site.get(wanted, headers=headers))[0] == 403
+        for learner in (LEARNER, "flights/none", "flights/nobody", "nowhere/late"):
+            wanted = f"/events?learner={learner}"
+            assert (await site.get(wanted, headers=headers))[0] == 403
         async with site.client.get(site.url("/events"), headers=headers) as response:
             (hello,) = await told(response, 1)
             assert hello[0] == "hello"
@@ -152,3 +156,43 @@ async def test_figures_of_quality_are_told_as_they_come(site: Site) -> None:
         figures.announce([figure(3)])
         ((name, third),) = await told(response, 1)
         assert (name, third["number"]) == ("quality", 3)
+
+
+async def test_only_what_has_changed_is_looked_at(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many learners and streams there are, and however many follow them."""
+    many, looked, counted = 500, 0, 0
+    daemon = site.daemon
+    names = [f"flights/late{number}" for number in range(many)]
+    daemon.releases._shelves.update({name: _Shelf() for name in names})
+    places = {f"s{number}": 1 for number in range(many)}
+    version = daemon.releases.version
+
+    def watched(learner: str) -> int:
+        nonlocal looked
+        looked += 1
+        return version(learner)
+
+    def positions() -> dict[str, int]:
+        nonlocal counted
+        counted += 1
+        return places
+
+    monkeypatch.setattr(daemon.releases, "version", watched)
+    monkeypatch.setattr(site.rules, "_positions", Positions(positions))
+    async with AsyncExitStack() as stack:
+        following = [
+            await stack.enter_async_context(site.client.get(site.url("/events"))) for _ in range(3)
+        ]
+        for each in following:
+            assert [name for name, _ in await told(each, 2)] == ["hello", "tick"]
+        monkeypatch.setattr(news_module, "HTTP_TICK_SECONDS", 0.5)
+        looked = counted = 0
+        places["s7"] = 2
+        daemon.releases.announce([stored(1, 128)])
+        for each in following:
+            (release, tick) = await told(each, 2)
+            assert (release[0], tick) == ("release", ("tick", {"positions": {"s7": 2}}))
+    assert looked < many / 10
+    assert counted <= 4

@@ -14,7 +14,7 @@ from littled.limits import (
     STREAM_ANEW_UNITS,
 )
 from littled.service.access import EVERYTHING, Grant, Permission, Rights
-from littled.service.statuses import StatusFrames, StatusTexts, json_text, status_page
+from littled.service.statuses import Names, StatusFrames, StatusTexts, json_text, status_page
 from littled_protocol.codec import decode, encode_frame
 from littled_protocol.errors import ProtocolError
 from littled_protocol.limits import frame_bytes_max
@@ -30,7 +30,7 @@ def tell(streams: Sequence[str]) -> dict[str, Any]:
 
 
 def page(rights: Rights = EVERYTHING, **how: Any) -> tuple[list[str], bool]:
-    names, more = status_page(NAMES, rights, **how)
+    names, more = status_page(Names(NAMES), rights, **how)
     text, _ = made(StatusTexts(tell).answer(names, more=more))
     body = json.loads(text)
     assert body["server"] == "littled"
@@ -117,3 +117,29 @@ def test_what_has_changed_is_charged_for() -> None:
         assert pieces == [STATUS_UNITS + STATUS_UNITS_PER_STREAM * len(NAMES), *anew]
         _, pieces = made(texts.answer(NAMES, more=False))
         assert pieces == [HTTP_UNITS_PER_STREAM * len(NAMES), *anew]
+
+
+class Counted(tuple[str, ...]):
+    """Names that are counted when they are looked at."""
+
+    looked = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        Counted.looked += len(found) if isinstance(place, slice) else 1
+        return found
+
+    def __iter__(self) -> Any:
+        Counted.looked += len(self)
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("rights", [EVERYTHING, SOME])
+def test_as_many_names_are_looked_at_as_are_told(rights: Rights) -> None:
+    names = Names(["d", "e", *(f"s{number:05}" for number in range(10_000))])
+    names.all = Counted(names.all)
+    for how in ({"only": {"d", "s00007"}}, {"after": "s09990", "most": 3}, {"most": 5}):
+        Counted.looked = 0
+        found, _ = status_page(names, rights, **how)
+        assert len(found) <= 5
+        assert Counted.looked <= 6
