@@ -106,8 +106,10 @@ HTTP_SOCKET_NAME = "http"
 class Numbers(Protocol):
     """All metrics, as the daemon knows them before it imports what writes them."""
 
-    def text(self, accepted: str = "") -> Making[tuple[bytes, str]]:
-        """Make them in a format that is accepted, and the type of the content."""
+    def text(
+        self, accepted: str = "", sees: Callable[[str], bool] = lambda _: True
+    ) -> Making[tuple[bytes, str]]:
+        """Make those of the streams that are seen, in a format that is accepted; and its type."""
 
 
 class Pages(Protocol):
@@ -740,9 +742,9 @@ class Daemon:
             return facts
         return {**facts, "version": self.releases.version(learner)}
 
-    def metrics(self, accepted: str) -> Making[tuple[bytes, str]]:
-        """Make all metrics in a format that is accepted, and the type of the content."""
-        return self._metrics.text(accepted)
+    def metrics(self, accepted: str, sees: Callable[[str], bool]) -> Making[tuple[bytes, str]]:
+        """Make metrics in a format that is accepted, and the type of the content."""
+        return self._metrics.text(accepted, sees)
 
     @cached_property
     def _metrics(self) -> Numbers:

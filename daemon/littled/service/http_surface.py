@@ -64,8 +64,11 @@ class Surface(Protocol):
     def positions(self) -> dict[str, int]:
         """Return of every stream how many of its examples are durable."""
 
-    def metrics(self, accepted: str) -> Making[tuple[bytes, str]]:
-        """Make all metrics in a format that is accepted, and the type of the content."""
+    def metrics(self, accepted: str, sees: Callable[[str], bool]) -> Making[tuple[bytes, str]]:
+        """Make metrics in a format that is accepted, and the type of the content.
+
+        sees: of which streams they tell, beside the daemon as a whole.
+        """
 
     @property
     def elsewhere(self) -> Elsewhere:

@@ -16,12 +16,15 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from littled.limits import HTTP_UNITS_PER_STREAM, METRICS_ANEW_UNITS, METRICS_TYPES_MAX
+from littled.limits import HTTP_UNITS_PER_STREAM, METRICS_ANEW_UNITS
 from littled.service.samples import METRICS, Sample
 from littled.service.turns import Making
 
 # How OpenMetrics ends.
 _END: Final = b"# EOF\n"
+# Whoever asks may think of many versions and ways to escape names, which are letters here anyway.
+_OPENMETRICS: Final = "application/openmetrics-text"
+_ACCEPTED: Final = f"{_OPENMETRICS};version=1.0.0"
 
 
 class Metrics:
@@ -45,20 +48,23 @@ class Metrics:
         self._facts = _Facts()
         self._registry = AllowListRegistry()
         self._registry.register(self._facts)
-        # By the type of the content, in the order of their first use.
+        # By the type of the content, of which there are two.
         self._written: dict[str, dict[str, tuple[object, _Lines]]] = {}
 
-    def text(self, accepted: str = "") -> Making[tuple[bytes, str]]:
+    def text(
+        self, accepted: str = "", sees: Callable[[str], bool] = lambda _: True
+    ) -> Making[tuple[bytes, str]]:
         """Make all metrics, and the type of the content.
 
-        accepted: the header `Accept` of who asks. Raises KeyError for a sample that is not on the
-        allow-list.
+        accepted: the header `Accept` of who asks; sees: of which streams it may know. Raises
+        KeyError for a sample that is not on the allow-list.
         """
-        encode, content_type = choose_encoder(accepted)
-        written = self._written_as(content_type)
+        is_open = choose_encoder(accepted)[1].startswith(_OPENMETRICS)
+        encode, content_type = choose_encoder(_ACCEPTED if is_open else "")
+        written = self._written.setdefault(content_type, {})
         parts = [self._lines(encode, self._samples())]
         yield METRICS_ANEW_UNITS
-        for stream in self._streams:
+        for stream in filter(sees, self._streams):
             state, known = self._state(stream), written.get(stream)
             if known is None or known[0] != state:
                 known = written[stream] = state, self._lines(encode, self._of_stream(stream))
@@ -78,14 +84,6 @@ class Metrics:
             found.headings[family.name] = b"".join(comments)
             found.samples[family.name] = b"".join(numbers)
         return found
-
-    def _written_as(self, content_type: str) -> dict[str, tuple[object, _Lines]]:
-        """What is written of streams as this type, of which whoever asks may think of many."""
-        if content_type not in self._written:
-            self._written[content_type] = {}
-            if len(self._written) > METRICS_TYPES_MAX:
-                del self._written[next(iter(self._written))]
-        return self._written[content_type]
 
 
 class _Lines(NamedTuple):

@@ -6,7 +6,7 @@ to whoever reaches the port. A browser may run nothing but them, and send nothin
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
@@ -37,13 +37,29 @@ _TYPES: Final = {
 _FOLDERS: Final = {"": ("littled.service", "static"), "client": ("littled_client", "javascript")}
 
 
-@lru_cache(maxsize=64)
 def page_file(name: str) -> tuple[bytes, str] | None:
     """Return the content and the type of a file, "index.html" or "client/rules.js"; else None."""
+    return _read(name) if name in _names() else None
+
+
+@cache
+def _names() -> frozenset[str]:
+    """The names of all files of the page: what anybody asks for never becomes a path."""
+    return frozenset(
+        f"{part}/{each.name}".removeprefix("/")
+        for part, (package, folder) in _FOLDERS.items()
+        for each in files(package).joinpath(folder).iterdir()
+        if each.is_file() and _kind(each.name) is not None
+    )
+
+
+@cache
+def _read(name: str) -> tuple[bytes, str] | None:
     part, _, last = name.rpartition("/")
-    if part not in _FOLDERS or not last.replace(".", "").replace("-", "").isalnum():
-        return None
-    kind = _TYPES.get(last[last.rfind(".") :])
     package, folder = _FOLDERS[part]
-    found = files(package).joinpath(folder, last)
-    return (found.read_bytes(), kind) if kind is not None and found.is_file() else None
+    kind = _kind(last)
+    return None if kind is None else (files(package).joinpath(folder, last).read_bytes(), kind)
+
+
+def _kind(name: str) -> str | None:
+    return _TYPES.get(name[name.rfind(".") :])

@@ -75,7 +75,7 @@ async def _planned(key: tuple[str, ...]) -> str:
     options = [f"--{name}={value}" for name, value in zip(VALUES, key, strict=True)]
     # at the second limit, which a program cannot handle, the signal is another one
     limits = PLAN_CPU_SECONDS, PLAN_CPU_SECONDS + 1
-    limited = f"import resource; resource.setrlimit(resource.RLIMIT_CPU, {limits})"
+    limited = f"import os, resource; resource.setrlimit(resource.RLIMIT_CPU, {limits}); os.nice(19)"
     program = f"{limited}; from littled.cli import main; main()"
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", program, "plan", *options),

@@ -2,17 +2,21 @@
 
 import asyncio
 import json
+import os
 import socket
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import aiohttp
 import pytest
 
+from littled.limits import HTTP_QUESTION_DIRECT_BYTES
 from littled.service import http_asking, http_bodies, http_rules, planning
-from littled.service.access import Access, Gate, one_token
+from littled.service.access import Access, Gate, Grant, Permission, digest_of, one_token
 from littled.service.http import HttpServer
 from littled.service.planning import Plans
+from littled.service.questions import asked_in, question_bytes_max
 from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
 from support.sites import LEARNER, TOKEN, FakeDaemon, Site, figure, large, run, stored
 
@@ -441,7 +445,7 @@ async def test_bodies_are_for_questions_only(site: Site) -> None:
     answer = await site.raw(sent + b"Content-Length: 9999999999\r\n" + close + b"{")
     assert b" 413 " in answer.split(b"\r\n")[0]
     assert json.loads(answer.partition(b"\r\n\r\n")[2]) == {
-        "error": "a question has at most 1048576 bytes"
+        "error": f"a question has at most {question_bytes_max(['u8'], [])} bytes"
     }
     piece = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
     answer = await site.raw(
@@ -632,3 +636,61 @@ async def test_browsers_get_the_page_and_programs_the_list(guarded: Site) -> Non
         assert (status, headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
     for name in ("", "../http.py", "..%2fhttp.py", "client/../rule.py", "nothing.js", "client"):
         assert (await guarded.get(f"/page/{name}"))[0] in (401, 404)
+
+
+# --- Long questions, and those who may not know ---------------------------------------------------
+
+
+async def test_a_long_question_is_read_beside_the_loop(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And one at a time: the loop answers others meanwhile, or the reading would never end."""
+    go_on = threading.Event()
+    reading, most = 0, 0
+
+    def slow(body: bytes) -> Mapping[str, Any]:
+        nonlocal reading, most
+        reading += 1
+        most = max(most, reading)
+        assert go_on.wait(10), "nobody was served while a question was read"
+        reading -= 1
+        return asked_in(body)
+
+    monkeypatch.setattr(http_asking, "asked_in", slow)
+    data = json.dumps(QUESTION).encode().ljust(HTTP_QUESTION_DIRECT_BYTES + 1)
+    asking = [asyncio.ensure_future(site.ask(data)) for _ in range(2)]
+    while not reading:  # noqa: ASYNC110 - it is counted on another thread
+        await asyncio.sleep(0.01)
+    assert (await site.get("/healthz"))[0] == 200
+    go_on.set()
+    assert [(await each)[0] for each in asking] == [200, 200]
+    assert most == 1
+
+
+async def test_points_are_read_for_those_alone_who_may_ask(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(http_asking, "question_of", lambda _asked, name, *_: read.append(name))
+    assert (await site.ask(QUESTION | {"learner": "trains/ask"}))[0] == 404
+    assert read == []
+
+
+async def test_who_operates_one_stream_sees_the_metrics_of_that_one() -> None:
+    one = Grant("one", frozenset({Permission.OPERATE}), frozenset({"flights"}))
+    two = Grant("two", frozenset({Permission.SUBSCRIBE}), None)
+    tokens = {digest_of("o" * 32): one}
+    access = Access(tokens=tokens, users={os.getuid(): two})
+    async for site in run(Gate(access), FakeDaemon()):
+        shown = {"Authorization": "Bearer " + "o" * 32}
+        assert (await site.get("/metrics", headers=shown))[0] == 200
+        (sees,) = site.daemon.seen
+        assert [name for name in ("flights", "rides") if sees(name)] == ["flights"]
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".js", "client/" + "b" * 3000 + ".css", "%00.js"])
+async def test_a_name_of_no_file_is_not_looked_for(
+    site: Site, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert (await site.get(f"/page/{name}"))[0] in (400, 404)
+    assert caplog.records == []

@@ -10,7 +10,7 @@ from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from littled.limits import HTTP_UNITS_PER_STREAM, METRICS_ANEW_UNITS, METRICS_TYPES_MAX
+from littled.limits import HTTP_UNITS_PER_STREAM, METRICS_ANEW_UNITS
 from littled.service.metrics import AllowListRegistry, Metrics
 from littled.service.samples import METRICS, Sample
 from support.making import made
@@ -122,9 +122,13 @@ def test_samples_of_a_stream_are_written_again_when_its_state_has_changed() -> N
     assert asked == ["b"]
     assert pieces == [METRICS_ANEW_UNITS, HTTP_UNITS_PER_STREAM, METRICS_ANEW_UNITS]
     assert changed == written(whole())
-    for number in range(3 * METRICS_TYPES_MAX):  # types that somebody thinks of
-        written(metrics, f"application/openmetrics-text;version=1.0.{number}")
-    assert len(metrics._written) == METRICS_TYPES_MAX
+    made(metrics.text("application/openmetrics-text"))
+    for kind in ("application/openmetrics-text", "text/plain"):
+        for number in range(3):  # types that somebody thinks of
+            for names in ("", "allow-utf-8", "dots", "values", "underscores"):
+                asked_for = f"{kind};version=1.0.{number};escaping={names}"
+                _, pieces = made(metrics.text(asked_for))
+                assert pieces == [METRICS_ANEW_UNITS, *[HTTP_UNITS_PER_STREAM] * len(positions)]
 
 
 def test_a_sample_off_the_list_is_refused() -> None:
@@ -149,3 +153,14 @@ class Nameless(Collector):
 
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily("littled_gap", "Gap.", value=1)
+
+
+def test_who_may_see_one_stream_gets_the_samples_of_that_one() -> None:
+    def of_stream(stream: str) -> Iterator[Sample]:
+        yield Sample("littled_stream_position", (stream,), 1)
+
+    metrics = Metrics(list, ["a", "b"], lambda _: 0, of_stream)
+    assert b'stream="b"' in written(metrics)[0]
+    (text, _), _ = made(metrics.text("", lambda stream: stream == "a"))
+    assert b'stream="a"' in text
+    assert b'stream="b"' not in text
