@@ -143,3 +143,14 @@ def test_a_body_has_so_many_lists_and_objects(monkeypatch: pytest.MonkeyPatch) -
     assert outcome(b"[[  ],{ },[  ]]") == [[], {}, []]
     for many in (b"[[  ],{ },[[]]]", b'{"a":[[],1],"b":[{},[],{}]}', b"[[{},[],[],[]]  ]"):
         assert outcome(many) == "the body has more than 3 lists and objects"
+
+
+@pytest.mark.usefixtures("pieces")
+def test_keys_of_what_is_read_in_pieces_come_once() -> None:
+    twice = "the body has an object in which a key comes twice"
+    for body in (
+        b'{"a":[1,2,3],"a":[4]}',
+        b'{"a":1,"b":[], "\\u0061":2}',
+        b'[1,1,1,1,1,1,{"a":1,"a":2}]',
+    ):
+        assert outcome(body) == twice

@@ -183,7 +183,7 @@ async def test_only_what_has_changed_is_looked_at(
     monkeypatch.setattr(site.rules, "_positions", Positions(positions))
     async with AsyncExitStack() as stack:
         following = [
-            await stack.enter_async_context(site.client.get(site.url("/events"))) for _ in range(3)
+            await stack.enter_async_context(site.client.get(site.url("/events"))) for _ in range(8)
         ]
         for each in following:
             assert [name for name, _ in await told(each, 2)] == ["hello", "tick"]
@@ -195,4 +195,4 @@ async def test_only_what_has_changed_is_looked_at(
             (release, tick) = await told(each, 2)
             assert (release[0], tick) == ("release", ("tick", {"positions": {"s7": 2}}))
     assert looked < many / 10
-    assert counted <= 4
+    assert counted < len(following)
