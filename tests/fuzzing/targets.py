@@ -14,7 +14,7 @@ from functools import cache
 import msgpack
 import numpy as np
 
-from littled.service.questions import QuestionError, read_question
+from littled.service.questions import QuestionError
 from littled_protocol.codec import decode, encode, encode_frame
 from littled_protocol.columns import point_type
 from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Role
@@ -29,6 +29,7 @@ from littled_protocol.messages import (
     Welcome,
 )
 from littled_protocol.rules import RuleError, Words, rule_from_dict
+from support.asking import read_question
 from support.vectors import from_json, load
 
 # CPU time that the longest input of `INPUT_BYTES_MAX` may take, with room for a busy machine.

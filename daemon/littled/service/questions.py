@@ -45,7 +45,7 @@ from littled_protocol.facts import (
     ValuesQuestion,
 )
 from littled_protocol.messages import Predict, Prediction, PredictionRefused, check_learner
-from littled_protocol.rules import PLAIN, Words
+from littled_protocol.rules import Words
 
 BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT = 400, 403, 404, 409
 MISDIRECTED, TOO_MANY = 421, 429
@@ -138,16 +138,6 @@ def question_of(asked: Mapping[str, Any], learner: str, x_type: str, known: Word
     else:
         x, count = _column(asked.get("values"), "values", known.offset_of(x_type), x_type)
     return Predict(_name(asked.get("request")), learner, count, x)
-
-
-def read_question(body: bytes, x_types: Mapping[str, str], words: Mapping[str, Words]) -> Predict:
-    """The request in a body, from a peer that may ask all learners; raises QuestionError.
-
-    words: of every learner, by full name; one that is not there is refused by its name.
-    """
-    asked = asked_in(body)
-    learner, x_type = learner_asked(asked, x_types)
-    return question_of(asked, learner, x_type, words.get(learner, PLAIN))
 
 
 def response_to(

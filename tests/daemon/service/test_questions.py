@@ -13,7 +13,6 @@ from littled.service.questions import (
     STATUSES,
     QuestionError,
     question_bytes_max,
-    read_question,
     response_to,
 )
 from littled_protocol import limits
@@ -22,6 +21,7 @@ from littled_protocol.encodings import Reading
 from littled_protocol.errors import REFUSAL_SENTENCES, RefusalCode
 from littled_protocol.messages import Prediction, PredictionRefused
 from littled_protocol.rules import Words
+from support.asking import read_question
 from support.tables import AMOUNT
 
 TYPES = {"flights": "u8", "blocks": "u32", "ids": "u128", "rows": "u16x2"}
