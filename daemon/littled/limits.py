@@ -109,6 +109,9 @@ REFUSAL_UNITS = 4
 FRAME_SHORT_BYTES = 16 * 1024
 # unfinished longer frames that were granted their length,
 FRAMES_GRANTED_BYTES = 32 * 1024 * 1024
+# of which an origin that has more than so many times what is free is granted nothing: one alone
+# leaves 3 MiB to somebody else, and three leave the longest frame, however much they want,
+FRAMES_OF_ORIGIN_TIMES = 7
 # and what long reads bring; above it reads are no longer than FRAME_SHORT_BYTES.
 RECEIVE_BACKLOG_BYTES = 16 * 1024 * 1024
 # While others wait for a grant, a frame that has one must grow by so much in so long.

@@ -2689,9 +2689,43 @@ FAIRNESS = (
     Mutant(
         "long frames of everybody at once",
         "service/receiving.py",
-        "if frame_bytes > self._free_bytes:",
+        "if wish.frame_bytes > self._free_bytes:",
         "if False:",
         (f"{SERVICE}/test_receiving.py",),
+    ),
+    Mutant(
+        "a place in line for each time that somebody asks",
+        "service/receiving.py",
+        "known = self._grants.get(receiver) or self._wishes.get(receiver)",
+        "known = self._grants.get(receiver)",
+        (f"{SERVICE}/test_receiving.py::test_who_asks_again_while_waiting_is_granted_one_place",),
+    ),
+    Mutant(
+        "memory of who waits for memory and is gone",
+        "service/receiving.py",
+        "        wish = self._wishes.pop(receiver, None)\n        if wish is not None:",
+        "        wish = None\n        if wish is not None:",
+        (f"{SERVICE}/test_receiving.py",),
+    ),
+    Mutant(
+        "an origin that may have all memory for long frames",
+        "service/receiving.py",
+        "return self._granted_bytes[origin] <= FRAMES_OF_ORIGIN_TIMES * self._free_bytes",
+        "return True",
+        (
+            f"{SERVICE}/test_receiving.py"
+            "::test_origins_that_take_all_they_get_leave_room_for_another",
+        ),
+    ),
+    Mutant(
+        "newcomers that wait for all who have finished a long frame",
+        "service/receiving.py",
+        "self._turn_of_proven = not wish.proven",
+        "self._turn_of_proven = True",
+        (
+            f"{SERVICE}/test_receiving.py"
+            "::test_those_who_have_finished_a_long_frame_take_turns_with_the_others",
+        ),
     ),
     Mutant(
         "an origin that may have every connection",

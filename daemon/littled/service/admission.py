@@ -26,11 +26,16 @@ def share_of(most: int) -> int:
     return max(1, int(most * CONNECTIONS_PER_ORIGIN_SHARE))
 
 
-def one_less(counts: Counter[str], origin: str) -> None:
-    """Count one less of an origin, of which nothing is kept when none is left."""
-    counts[origin] -= 1
+def less(counts: Counter[str], origin: str, by: int) -> None:
+    """Count so many less of an origin, of which nothing is kept when none is left."""
+    counts[origin] -= by
     if not counts[origin]:
         del counts[origin]
+
+
+def one_less(counts: Counter[str], origin: str) -> None:
+    """Count one less of an origin, of which nothing is kept when none is left."""
+    less(counts, origin, 1)
 
 
 class Full(Exception):

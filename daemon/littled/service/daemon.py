@@ -79,7 +79,7 @@ from littled.service.packing import Packer
 from littled.service.reception import Newcomer, Reception
 from littled.service.rows import StreamRows
 from littled.service.samples import Sample
-from littled.service.sessions import ServerContext, Session
+from littled.service.sessions import ServerContext, Session, TransportName
 from littled.service.statuses import StatusFrames
 from littled.service.stored_plans import refuse_unknown, stored_plan
 from littled.service.subscribers import Releases
@@ -562,7 +562,8 @@ class Daemon:
     def _open_reception(self, context: ServerContext) -> Reception:
         def make(newcomer: Newcomer) -> Session:
             is_unix = self._protocol[newcomer.listener].is_unix
-            return Session(context, "unix" if is_unix else "tcp", self._gate)
+            name: TransportName = "unix" if is_unix else "tcp"
+            return Session(context, name, self._gate, newcomer.origin)
 
         def refused(code: ErrorCode) -> None:
             context.counters.errors[code.value] += 1

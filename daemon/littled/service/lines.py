@@ -39,6 +39,11 @@ class Line(Generic[Waiting]):
             if not of_origin:
                 del self._origins[origin]
 
+    def first(self, may: Callable[[str], bool] = lambda _: True) -> Waiting | None:
+        """Return who is next, of the origins that may, and let it wait on; None for nobody."""
+        origin = next(filter(may, self._origins), None)
+        return None if origin is None else next(iter(self._origins[origin]))
+
     def take(self, may: Callable[[str], bool] = lambda _: True) -> Waiting | None:
         """Return who is next, of the origins that may; None if there is nobody."""
         origin = next(filter(may, self._origins), None)

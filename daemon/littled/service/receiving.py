@@ -1,28 +1,38 @@
 """Memory for what has arrived and is not dealt with yet, shared by all peers.
 
 A peer holds up to `FRAME_SHORT_BYTES` for nothing. An unfinished frame that is longer needs a
-*grant* of its length out of a pool, in the order of asking, and is not read on without one; peers
-that have finished a long frame before come first. While others wait for grants, a frame that does
-not come on gives its grant up: its session ends. What one read may bring beyond that is little once
-much is waiting to be dealt with.
+*grant* of its length out of a pool, and is not read on without one. Peers that have finished a long
+frame before take turns with the others, so that neither a crowd that never finishes one nor a crowd
+that did so once keeps anybody waiting; and so do the origins among either. An origin that holds
+much is granted nothing more while little is free, so that all of them together leave room for
+somebody else. While others wait for grants, a frame that does not come on gives its grant up: its
+session ends. What one read may bring beyond that is little once much is waiting to be dealt with.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter
+from dataclasses import dataclass
 from typing import Protocol
 
 from littled.limits import (
     FRAME_GROWTH_BYTES,
     FRAME_GROWTH_SECONDS,
     FRAMES_GRANTED_BYTES,
+    FRAMES_OF_ORIGIN_TIMES,
     RECEIVE_BACKLOG_BYTES,
 )
+from littled.service.admission import less
+from littled.service.lines import Line
 
 
 class Receiver(Protocol):
     """Somebody who receives frames."""
+
+    @property
+    def origin(self) -> str:
+        """Where they come from."""
 
     def granted(self) -> None:
         """Read on: the frame that was asked for has its place."""
@@ -35,6 +45,22 @@ class Receiver(Protocol):
         """How much of the frame is there; None while it cannot grow as nothing is read."""
 
 
+@dataclass(slots=True)
+class _Grant:
+    """A place for a frame: its length, and how much of the frame was there at the last look."""
+
+    frame_bytes: int
+    there_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A frame that waits for a place: its length, and whether its peer has finished one before."""
+
+    frame_bytes: int
+    proven: bool
+
+
 class Receiving:
     """Counts what all receivers hold, and grants places for long frames; used on one loop."""
 
@@ -43,11 +69,12 @@ class Receiving:
         self._loop = asyncio.get_running_loop()
         self.held_bytes = 0
         self._free_bytes = FRAMES_GRANTED_BYTES
-        # Receivers with a grant: its length, and how much of the frame was there at the last look.
-        self._grants: dict[Receiver, list[int]] = {}
-        # Who waits: those that have finished a long frame before, and the others.
-        self._proven: deque[tuple[Receiver, int]] = deque()
-        self._asking: deque[tuple[Receiver, int]] = deque()
+        self._grants: dict[Receiver, _Grant] = {}
+        self._granted_bytes: Counter[str] = Counter()
+        # Who waits has a wish, and stands in the line of those who are like it in being proven.
+        self._wishes: dict[Receiver, _Wish] = {}
+        self._lines: dict[bool, Line[Receiver]] = {True: Line(), False: Line()}
+        self._turn_of_proven = True
         self._looking = False
 
     @property
@@ -61,15 +88,14 @@ class Receiving:
         Otherwise `granted` is called later. Asking again for the same frame changes nothing.
         proven: whether the receiver has finished a long frame before.
         """
-        grant = self._grants.get(receiver)
-        if grant is not None:
-            if grant[0] == frame_bytes:
-                return True
+        known = self._grants.get(receiver) or self._wishes.get(receiver)
+        if known is None or known.frame_bytes != frame_bytes:
             self.give_back(receiver)
-        first = not self._proven and (proven or not self._asking)
-        if first and self._grant(receiver, frame_bytes):
+            self._wishes[receiver] = _Wish(frame_bytes, proven)
+            self._lines[proven].add(receiver, receiver.origin)
+            self._serve()
+        if receiver in self._grants:
             return True
-        (self._proven if proven else self._asking).append((receiver, frame_bytes))
         if not self._looking:
             self._looking = True
             self._note_growth()
@@ -77,48 +103,57 @@ class Receiving:
         return False
 
     def give_back(self, receiver: Receiver) -> bool:
-        """Give a grant back, as the frame is whole or its session over; return if there was one."""
+        """Forget a frame, as it is whole or its session over; return whether it had a place."""
+        wish = self._wishes.pop(receiver, None)
+        if wish is not None:
+            self._lines[wish.proven].leave(receiver, receiver.origin)
         grant = self._grants.pop(receiver, None)
-        if grant is None:
-            return False
-        self._free_bytes += grant[0]
-        self._serve()
-        return True
-
-    def leave(self, receiver: Receiver) -> None:
-        """Forget a receiver that is gone."""
-        if receiver not in self._grants:
-            self._proven = deque(found for found in self._proven if found[0] is not receiver)
-            self._asking = deque(found for found in self._asking if found[0] is not receiver)
-        self.give_back(receiver)
-
-    def _grant(self, receiver: Receiver, frame_bytes: int) -> bool:
-        if frame_bytes > self._free_bytes:
-            return False
-        self._free_bytes -= frame_bytes
-        self._grants[receiver] = [frame_bytes, receiver.growing_bytes or 0]
-        return True
+        if grant is not None:
+            self._free_bytes += grant.frame_bytes
+            less(self._granted_bytes, receiver.origin, grant.frame_bytes)
+        if grant is not None or wish is not None:  # others may have waited behind it
+            self._serve()
+        return grant is not None
 
     def _serve(self) -> None:
-        """Grant what can be granted, in order."""
-        while waiting := self._proven or self._asking:
-            if not self._grant(*waiting[0]):
-                break
-            waiting.popleft()[0].granted()
+        """Grant what can be granted, in turns."""
+        while (line := self._next_line()) is not None:
+            receiver = line.first(self._may)
+            assert receiver is not None, "a line without anybody was next"
+            wish = self._wishes[receiver]
+            if wish.frame_bytes > self._free_bytes:
+                break  # shorter frames of others would keep it waiting for ever
+            line.take(self._may)
+            del self._wishes[receiver]
+            self._turn_of_proven = not wish.proven
+            self._free_bytes -= wish.frame_bytes
+            self._granted_bytes[receiver.origin] += wish.frame_bytes
+            self._grants[receiver] = _Grant(wish.frame_bytes, receiver.growing_bytes or 0)
+            receiver.granted()
+
+    def _next_line(self) -> Line[Receiver] | None:
+        """Return the line whose turn it is, or the other one where nobody there may be granted."""
+        for proven in (self._turn_of_proven, not self._turn_of_proven):
+            if self._lines[proven].first(self._may) is not None:
+                return self._lines[proven]
+        return None
+
+    def _may(self, origin: str) -> bool:
+        """Whether an origin may be granted something, considering what it has and what is free."""
+        return self._granted_bytes[origin] <= FRAMES_OF_ORIGIN_TIMES * self._free_bytes
 
     def _look(self) -> None:
         """End the frames that have not come on since the last look, while somebody waits."""
-        self._looking = bool(self._proven or self._asking)
+        self._looking = bool(self._wishes)
         if not self._looking:
             return
         for receiver, grant in list(self._grants.items()):
             there = receiver.growing_bytes
-            if there is not None and there - grant[1] < FRAME_GROWTH_BYTES:
+            if there is not None and there - grant.there_bytes < FRAME_GROWTH_BYTES:
                 receiver.stalled()
-        self._serve()
         self._note_growth()
         self._loop.call_later(FRAME_GROWTH_SECONDS, self._look)
 
     def _note_growth(self) -> None:
         for receiver, grant in self._grants.items():
-            grant[1] = receiver.growing_bytes or grant[1]
+            grant.there_bytes = receiver.growing_bytes or grant.there_bytes

@@ -135,8 +135,11 @@ class ServerContext:
 class Session(Guest, asyncio.BufferedProtocol):
     """One peer's connection."""
 
-    def __init__(self, context: ServerContext, transport_name: TransportName, gate: Gate) -> None:
-        """Wait for a connection that came in through a listener of this name."""
+    def __init__(
+        self, context: ServerContext, transport_name: TransportName, gate: Gate, origin: str
+    ) -> None:
+        """Wait for a connection that came from there, through a listener of this name."""
+        self.origin = origin
         self._context = context
         self._transport_name = transport_name
         self._gate = gate
@@ -790,7 +793,7 @@ class Session(Guest, asyncio.BufferedProtocol):
             channel.close()
         self._channels = {}
         self._count_buffered()
-        self._context.receiving.leave(self)
+        self._context.receiving.give_back(self)
         self._context.counters.subscriptions -= self._subscriptions
         self._subscriptions = 0
 
