@@ -32,6 +32,7 @@ TELLING = "daemon/service/test_telling.py"
 GROUPS = "daemon/groups"
 GROUP = "daemon/cli/test_cli_group.py"
 HTTP_CROWDS = f"{SERVICE}/test_http_crowds.py"
+ENDS = f"{SERVICE}/test_session_ends.py"
 PROTOCOL = "../../protocol/littled_protocol"
 ORACLE = "../../tests/oracle"
 BURSTS_ALONE = "protocol/test_bursts.py"
@@ -2726,6 +2727,27 @@ FAIRNESS = (
             f"{SERVICE}/test_receiving.py"
             "::test_those_who_have_finished_a_long_frame_take_turns_with_the_others",
         ),
+    ),
+    Mutant(
+        "a connection for as long as a peer that has ended reads nothing",
+        "service/sessions.py",
+        "            self._abort_after(limits.send_seconds)\n",
+        "",
+        (f"{ENDS}::test_who_ends_and_does_not_take_the_rest_is_dropped",),
+    ),
+    Mutant(
+        "a place that is given away while its connection stays",
+        "service/sessions.py",
+        "if has_had_its_moment or self._transport.get_write_buffer_size():",
+        "if False:",
+        (f"{ENDS}::test_who_is_cut_leaves_nothing_behind",),
+    ),
+    Mutant(
+        "a stop that waits for a peer that reads nothing",
+        "service/daemon.py",
+        "async with asyncio.timeout(2 * limits.close_seconds):",
+        "async with asyncio.timeout(None):",
+        (f"{ENDS}::test_a_stop_does_not_wait_for_ever",),
     ),
     Mutant(
         "an origin that may have every connection",

@@ -157,6 +157,7 @@ class Session(Guest, asyncio.BufferedProtocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._ending = False
+        self._aborting: asyncio.TimerHandle | None = None
         # Bytes of requests that are not answered yet, and the reason not to read more of them.
         self._predict_bytes = 0
         self._asked = object()
@@ -213,6 +214,8 @@ class Session(Guest, asyncio.BufferedProtocol):
         self._context.counters.unsent_bytes -= self._unsent_bytes
         self._unsent_bytes = 0
         self._leave()
+        if self._aborting is not None:
+            self._aborting.cancel()
         self.ended.set()
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -342,14 +345,19 @@ class Session(Guest, asyncio.BufferedProtocol):
                 self._transport.write_eof()
             else:  # TLS says goodbye in its own way, and drops what still comes
                 self._transport.close()
-        self._loop.call_later(limits.close_seconds, self._transport.abort)
+        self._abort_after(limits.close_seconds)
 
     def cut(self, code: ErrorCode) -> None:
         """End the session with a code and without a moment's grace, to make room at once."""
+        has_had_its_moment = self._ending
         self.fail(code)
-        if self._transport is not None:
+        if self._transport is None:
+            return
+        if has_had_its_moment or self._transport.get_write_buffer_size():
+            self.forget_unsent()
+        else:
             self._transport.close()
-            self._context.sessions.pop(self, None)
+        self._context.sessions.pop(self, None)
 
     def check_time(self, now: float) -> None:
         """End the session if the peer has broken a time limit; `now` is the loop's time."""
@@ -785,6 +793,12 @@ class Session(Guest, asyncio.BufferedProtocol):
             self._ending = True
             self._leave()
             self._transport.close()
+            self._abort_after(limits.send_seconds)
+
+    def _abort_after(self, seconds: float) -> None:
+        """Let the peer take what waits for it, but for no longer than this."""
+        assert self._transport is not None, "a session ended before there was a connection"
+        self._aborting = self._loop.call_later(seconds, self.forget_unsent)
 
     def _leave(self) -> None:
         for task in self._tasks:

@@ -1,0 +1,194 @@
+"""How sessions end, and what is left of them: sessions of the process itself, over real sockets."""
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from littled.engine.predictions import refusal
+from littled.service import receiving
+from littled.service.access import Access, Gate
+from littled.service.admission import Admission
+from littled.service.daemon import Daemon
+from littled.service.elsewhere import Nowhere
+from littled.service.sessions import ServerContext, Session
+from littled.service.turns import Allowance, Rate
+from littled_protocol import limits
+from littled_protocol.codec import encode_frame
+from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
+from littled_protocol.messages import Hello, Ping, Pong, Predict, error_message
+
+SECONDS = 10.0
+LONG = (limits.frame_bytes_max - 4).to_bytes(4, "big") + b"x"
+
+
+class Releases:
+    """Of one learner, of which nothing is ever published."""
+
+    def __contains__(self, learner: str) -> bool:
+        return learner == "flights/late"
+
+    async def beyond(self, learner: str, version: int) -> None:
+        await asyncio.Event().wait()
+
+
+def make_context() -> ServerContext:
+    """What sessions share, where nothing is served but one learner."""
+
+    async def predict(message: Predict) -> Any:
+        return refusal(message, RefusalCode.UNKNOWN_LEARNER)
+
+    none: Any = None
+    log: Any = SimpleNamespace(info=lambda *_, **__: None)
+    return ServerContext(
+        *("littled/test", "instance", limits.credit_bytes),
+        intake=none,
+        schemas=cast("Any", {"flights": None}),
+        releases=cast("Any", Releases()),
+        statuses=none,
+        predict=predict,
+        spawn=asyncio.get_running_loop().create_task,
+        log=log,
+        admission=Admission(1),
+        elsewhere=Nowhere(),
+    )
+
+
+@asynccontextmanager
+async def joined(
+    context: ServerContext, origin: str = "uid 1"
+) -> AsyncIterator[tuple[Session, socket.socket]]:
+    """A session that has greeted, and its peer, which is gone in the end."""
+    accepted, peer = socket.socketpair()
+    for each in (accepted, peer):
+        each.setblocking(False)
+    session = Session(context, "unix", Gate(Access()), origin)
+    context.admission.enter(session, 0, origin)
+    loop = asyncio.get_running_loop()
+    await loop.connect_accepted_socket(lambda: session, accepted)
+    with peer:
+        await loop.sock_sendall(peer, encode_frame(Hello(2, "peer/1")))
+        assert await loop.sock_recv(peer, 1 << 16)
+        yield session, peer
+    await over(session)
+
+
+async def over(session: Session) -> None:
+    """Wait for the end of a session."""
+    async with asyncio.timeout(SECONDS):
+        await session.ended.wait()
+
+
+def fill(session: Session, context: ServerContext) -> None:
+    """Send more than a peer that does not read can take."""
+    while not context.counters.unsent_bytes:
+        session.send(Pong(1))
+
+
+@pytest.mark.parametrize("how", ["half closed", "an error"])
+async def test_who_ends_and_does_not_take_the_rest_is_dropped(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "send_seconds", 0.2)
+    context = make_context()
+    async with joined(context) as (session, peer):
+        fill(session, context)
+        if how == "half closed":
+            peer.shutdown(socket.SHUT_WR)
+        else:
+            peer.send(encode_frame(error_message(ProtocolError(ErrorCode.SHUTTING_DOWN))))
+        await asyncio.sleep(0.05)
+        assert context.counters.unsent_bytes  # it has a moment
+        await over(session)
+        assert context.counters.unsent_bytes == 0
+        assert len(context.admission) == 0
+        assert not context.sessions
+
+
+async def test_who_ends_gets_the_rest() -> None:
+    context = make_context()
+    async with joined(context) as (session, peer):
+        fill(session, context)
+        peer.shutdown(socket.SHUT_WR)
+        received, loop = bytearray(), asyncio.get_running_loop()
+        async with asyncio.timeout(SECONDS):
+            while data := await loop.sock_recv(peer, 1 << 16):
+                received += data
+        frame = encode_frame(Pong(1))
+        assert received == frame * (len(received) // len(frame))
+        await over(session)
+        assert session._aborting is not None
+        assert session._aborting.cancelled()
+
+
+@pytest.mark.parametrize("before", ["reads nothing", "has failed", "has ended"])
+async def test_who_is_cut_leaves_nothing_behind(
+    before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its connection nor bytes that would be counted for others."""
+    monkeypatch.setattr(limits, "close_seconds", 600.0)
+    monkeypatch.setattr(limits, "send_seconds", 600.0)
+    context = make_context()
+    async with joined(context) as (session, peer):
+        fill(session, context)
+        if before == "has failed":
+            session.fail(ErrorCode.LIMIT_EXCEEDED)
+        elif before == "has ended":
+            peer.shutdown(socket.SHUT_WR)
+            await asyncio.sleep(0.05)
+        session.cut(ErrorCode.LIMIT_EXCEEDED)
+        assert context.counters.unsent_bytes == 0
+        await over(session)
+
+
+async def test_who_reads_is_told_why_it_is_cut() -> None:
+    context = make_context()
+    async with joined(context) as (session, peer):
+        session.cut(ErrorCode.LIMIT_EXCEEDED)
+        said = await asyncio.get_running_loop().sock_recv(peer, 1 << 16)
+        assert b"limit_exceeded" in said
+
+
+async def test_a_stop_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "close_seconds", 0.1)
+    monkeypatch.setattr(limits, "send_seconds", 600.0)
+    context = make_context()
+    async with joined(context) as (stuck, peer), joined(context) as (other, _):
+        fill(stuck, context)
+        peer.shutdown(socket.SHUT_WR)
+        await asyncio.sleep(0.05)
+        async with asyncio.timeout(SECONDS):
+            await Daemon._see_out(cast("Any", SimpleNamespace(_failure=None)), context)
+        await over(stuck)
+        await over(other)
+
+
+async def test_who_waits_for_memory_and_has_its_allowance_back_waits_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(receiving, "FRAMES_GRANTED_BYTES", limits.frame_bytes_max)
+    monkeypatch.setattr(receiving, "FRAME_GROWTH_SECONDS", 600.0)
+    context = make_context()
+    free = context.receiving._free_bytes
+    async with joined(context) as (waiting, peer), joined(context) as (_, holder):
+        asked, ask = Counter[Any](), context.receiving.ask
+
+        def counted(who: Any, frame_bytes: int, **kw: Any) -> bool:
+            asked[who] += 1
+            return ask(who, frame_bytes, **kw)
+
+        monkeypatch.setattr(context.receiving, "ask", counted)
+        holder.send(LONG)
+        # One ping is half a unit too much, which is there again after half a second.
+        waiting._allowance = Allowance(asyncio.get_running_loop().time(), Rate(0.5, 1.0, 0.1))
+        peer.send(encode_frame(Ping(1)) + LONG)
+        async with asyncio.timeout(SECONDS):
+            while asked[waiting] < 2:  # noqa: ASYNC110 - there is no event for it
+                await asyncio.sleep(0.01)
+        assert len(context.receiving._wishes) == 1
+    assert context.receiving._free_bytes == free
