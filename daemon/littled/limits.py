@@ -239,7 +239,8 @@ RELEASES_READ_BYTES = SEND_HIGH_WATER_BYTES
 # Between two such reads, of whomever, while others wait for theirs, the store has rest for so many
 # times what the last one took: the thread that reads takes the interpreter from everybody else.
 RELEASES_REST_TIMES = 2
-# Subscriptions of all connections together; each is a task of some 4 KB.
+# Subscriptions of all connections together, of which one origin may have its share of connections;
+# each is a task of some 4 KB.
 SUBSCRIPTIONS_MAX = 16_384
 # Releases that are sent in one turn of the loop, some 20 to 200 us each.
 RELEASES_PER_TURN = 4

@@ -2750,6 +2750,27 @@ FAIRNESS = (
         (f"{ENDS}::test_a_stop_does_not_wait_for_ever",),
     ),
     Mutant(
+        "every name that a peer makes up kept",
+        "service/sessions.py",
+        "if stream in self._context.schemas or self._where(stream) is not None:",
+        "if True:",
+        (f"{ENDS}::test_names_that_a_peer_makes_up_are_not_kept",),
+    ),
+    Mutant(
+        "what is begun on a stream elsewhere not looked at again",
+        "service/sessions.py",
+        "if stream in self._context.schemas or self._where(stream) is not None:",
+        "if stream in self._context.schemas:",
+        (f"{ENDS}::test_names_that_a_peer_makes_up_are_not_kept",),
+    ),
+    Mutant(
+        "an origin that may have every subscription",
+        "service/sessions.py",
+        " or its_own >= share_of(SUBSCRIPTIONS_MAX):",
+        ":",
+        (f"{ENDS}::test_each_origin_has_a_share_of_the_subscriptions",),
+    ),
+    Mutant(
         "an origin that may have every connection",
         "service/admission.py",
         "if self._from_origin[origin] >= self._origin_max:",

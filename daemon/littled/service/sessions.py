@@ -35,7 +35,7 @@ from littled.limits import (
     WORK_COLUMN_BYTES_PER_UNIT,
 )
 from littled.service.access import Gate, Permission, Rights, Shown
-from littled.service.admission import Admission
+from littled.service.admission import Admission, less, share_of
 from littled.service.channels import Channel, ExampleSchema
 from littled.service.elsewhere import Elsewhere, moved
 from littled.service.intake import Intake
@@ -124,6 +124,8 @@ class ServerContext:
     admission: Admission[Guest]
     elsewhere: Elsewhere
     counters: Counters = field(default_factory=Counters)
+    # Subscriptions of each origin.
+    subscribed: Counter[str] = field(default_factory=Counter)
     # A dict for its order: the oldest session first.
     sessions: dict[Session, None] = field(default_factory=dict)
     # One buffer serves all: the loop fills it and has it emptied within one step.
@@ -608,7 +610,9 @@ class Session(Guest, asyncio.BufferedProtocol):
         if not self._rights.may(permission, stream):
             self.fail(ErrorCode.FORBIDDEN, channel)
             return False
-        self._uses.add((permission, stream))
+        # Of names that a peer makes up there is no end, and nothing begins.
+        if stream in self._context.schemas or self._where(stream) is not None:
+            self._uses.add((permission, stream))
         return True
 
     def _open(self, message: Open) -> None:
@@ -695,15 +699,17 @@ class Session(Guest, asyncio.BufferedProtocol):
         stream = message.learner.partition("/")[0]
         if not self._may(Permission.SUBSCRIBE, stream):
             return
-        counters = self._context.counters
+        counters, subscribed = self._context.counters, self._context.subscribed
+        its_own = subscribed[self.origin]
         if message.learner not in self._context.releases:
             if not self._say_where(stream, learner=message.learner):
                 self.fail(ErrorCode.UNKNOWN_LEARNER)
-        elif counters.subscriptions >= SUBSCRIPTIONS_MAX:
+        elif counters.subscriptions >= SUBSCRIPTIONS_MAX or its_own >= share_of(SUBSCRIPTIONS_MAX):
             self.fail(ErrorCode.LIMIT_EXCEEDED)
         else:
             self._settle()
             counters.subscriptions += 1
+            subscribed[self.origin] += 1
             self._subscriptions += 1
             self._spawn(None, self._serve_releases, message.learner, message.since)
 
@@ -809,6 +815,7 @@ class Session(Guest, asyncio.BufferedProtocol):
         self._count_buffered()
         self._context.receiving.give_back(self)
         self._context.counters.subscriptions -= self._subscriptions
+        less(self._context.subscribed, self.origin, self._subscriptions)
         self._subscriptions = 0
 
     def _spawn(self, channel: int | None, work: _Work[P], *args: P.args, **kw: P.kwargs) -> None:

@@ -1,6 +1,7 @@
 """How sessions end, and what is left of them: sessions of the process itself, over real sockets."""
 
 import asyncio
+import os
 import socket
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -11,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from littled.engine.predictions import refusal
-from littled.service import receiving
+from littled.service import receiving, sessions
 from littled.service.access import Access, Gate
 from littled.service.admission import Admission
 from littled.service.daemon import Daemon
@@ -21,7 +22,7 @@ from littled.service.turns import Allowance, Rate
 from littled_protocol import limits
 from littled_protocol.codec import encode_frame
 from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
-from littled_protocol.messages import Hello, Ping, Pong, Predict, error_message
+from littled_protocol.messages import Hello, Ping, Pong, Predict, Subscribe, error_message
 
 SECONDS = 10.0
 LONG = (limits.frame_bytes_max - 4).to_bytes(4, "big") + b"x"
@@ -37,7 +38,14 @@ class Releases:
         await asyncio.Event().wait()
 
 
-def make_context() -> ServerContext:
+class Elsewhere:
+    """Knows one stream."""
+
+    def where(self, stream: str) -> tuple[str, ...] | None:
+        return () if stream == "far" else None
+
+
+def make_context(elsewhere: Any = None) -> ServerContext:
     """What sessions share, where nothing is served but one learner."""
 
     async def predict(message: Predict) -> Any:
@@ -55,7 +63,7 @@ def make_context() -> ServerContext:
         spawn=asyncio.get_running_loop().create_task,
         log=log,
         admission=Admission(1),
-        elsewhere=Nowhere(),
+        elsewhere=elsewhere or Nowhere(),
     )
 
 
@@ -76,6 +84,11 @@ async def joined(
         assert await loop.sock_recv(peer, 1 << 16)
         yield session, peer
     await over(session)
+
+
+def asking(stream: str) -> bytes:
+    """A request for predictions."""
+    return encode_frame(Predict(os.urandom(16), f"{stream}/late", 1, b"1"))
 
 
 async def over(session: Session) -> None:
@@ -166,6 +179,46 @@ async def test_a_stop_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) ->
             await Daemon._see_out(cast("Any", SimpleNamespace(_failure=None)), context)
         await over(stuck)
         await over(other)
+
+
+async def test_names_that_a_peer_makes_up_are_not_kept() -> None:
+    context = make_context(Elsewhere())
+    async with joined(context) as (session, peer):
+        for number in range(20):
+            peer.send(asking(f"made-up-{number}"))
+        for stream in ("flights", "far"):
+            peer.send(asking(stream))
+        async with asyncio.timeout(SECONDS):
+            while len(session._uses) < 2:  # noqa: ASYNC110 - there is no event for it
+                await asyncio.sleep(0.01)
+        assert {stream for _, stream in session._uses} == {"flights", "far"}
+
+
+async def test_each_origin_has_a_share_of_the_subscriptions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And has it again once its sessions are over."""
+    monkeypatch.setattr(sessions, "SUBSCRIPTIONS_MAX", 4)
+    context = make_context()
+    subscribe = encode_frame(Subscribe("flights/late", 0))
+
+    async def is_refused(peer: socket.socket) -> bool:
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(peer, subscribe + encode_frame(Ping(1)))
+        async with asyncio.timeout(SECONDS):
+            said = await loop.sock_recv(peer, 1 << 16)
+        return b"limit_exceeded" in said
+
+    async with joined(context) as (_, first), joined(context, "uid 2") as (_, other):
+        async with joined(context) as (_, second), joined(context) as (_, third):
+            assert not await is_refused(first)
+            assert not await is_refused(second)
+            assert await is_refused(third)
+            assert not await is_refused(other)
+        async with joined(context) as (_, again):
+            assert not await is_refused(again)
+    assert context.counters.subscriptions == 0
+    assert not context.subscribed
 
 
 async def test_who_waits_for_memory_and_has_its_allowance_back_waits_once(

@@ -451,7 +451,10 @@ def test_slow_subscribers_are_dropped_and_delay_nobody(store: Path) -> None:
 
 
 def test_subscriptions_are_limited_in_sum_and_come_back(store: Path) -> None:
-    few = {"littled.service.sessions.SUBSCRIPTIONS_MAX": 4}
+    few = {
+        "littled.service.sessions.SUBSCRIPTIONS_MAX": 4,
+        "littled.service.admission.CONNECTIONS_PER_ORIGIN_SHARE": 1.0,  # all are of one origin
+    }
     with serving(store, limits=few) as daemon, Peer.greet(daemon.unix) as first:
         for learner in ("flights/late", "ids/late", "small/late"):
             first.subscribe(learner)
