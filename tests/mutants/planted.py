@@ -2453,6 +2453,30 @@ FAIRNESS = (
         (f"{SERVICE}/test_crowds.py::test_unfinished_frames_of_all_peers_have_their_place",),
     ),
     Mutant(
+        "a connection with TLS that is closed twice and stays",
+        "service/handshakes.py",
+        "if not self._closed:",
+        "if True:",
+        (f"{SERVICE}/test_handshakes.py::test_a_connection_that_is_closed_twice_can_be_aborted",),
+    ),
+    Mutant(
+        "unsent bytes beneath TLS not counted",
+        "service/handshakes.py",
+        "return unsent if beneath is None else unsent + beneath.get_write_buffer_size()",
+        "return unsent",
+        (f"{SERVICE}/test_handshakes.py::test_all_that_a_peer_has_not_taken_is_told",),
+    ),
+    Mutant(
+        "one broken connection of HTTP that keeps all others",
+        "service/http_connections.py",
+        "except Exception as error:  # noqa: BLE001 - whatever it was, the others go on",
+        "except OSError as error:",
+        (
+            f"{SERVICE}/test_http_connections.py"
+            "::test_a_connection_that_fails_does_not_keep_the_others",
+        ),
+    ),
+    Mutant(
         "an origin for each address of the loopback interface",
         "service/listeners.py",
         "if address.is_loopback:",

@@ -12,6 +12,26 @@ from littled.limits import TLS_READ_BYTES
 from littled_protocol import limits
 
 
+class _Transport(sslproto._SSLProtocolTransport):
+    """What a guest has of a connection: it may be closed twice, and tells all that is unsent."""
+
+    def close(self) -> None:
+        """Say goodbye, once.
+
+        The library's own, where it is closed again, as by a peer and then by us, forgets what is
+        beneath it: it can tell no size any more, and not be aborted.
+        """
+        if not self._closed:
+            super().close()
+
+    def get_write_buffer_size(self) -> int:
+        """Return how many bytes the peer has not taken, also of those that are encrypted."""
+        assert self._ssl_protocol is not None, "only the library's own close forgets it"
+        beneath = cast("asyncio.WriteTransport | None", self._ssl_protocol._transport)
+        unsent = super().get_write_buffer_size()
+        return unsent if beneath is None else unsent + beneath.get_write_buffer_size()
+
+
 class _Tls(sslproto.SSLProtocol):
     """Has no buffer of its own, and reads nothing ahead of who does not read."""
 
@@ -39,6 +59,12 @@ class _Tls(sslproto.SSLProtocol):
         # The loop fills it and has it emptied within one step.
         self._ssl_buffer, self._ssl_buffer_view = buffer, memoryview(buffer)
 
+    def _get_app_transport(self) -> sslproto._SSLProtocolTransport:
+        """Make the guest's side of the connection, once."""
+        if self._app_transport is None:
+            self._app_transport = _Transport(self._loop, self)
+        return self._app_transport
+
     def _set_read_buffer_limits(self, *_: object) -> None:
         """Read nothing more while anything waits for the guest to read on."""
         self._incoming_high_water, self._incoming_low_water = 1, 0
@@ -62,5 +88,5 @@ async def shake_hands(
     try:
         await done
     except BaseException:
-        transport.close()
+        transport.abort()
         raise

@@ -35,7 +35,7 @@ from littled.limits import (
 )
 from littled.service.admission import Admission
 from littled.service.http_routes import FEED, PREDICT
-from littled.service.http_slots import Slots
+from littled.service.http_slots import Asker, Slots
 from littled.service.http_turns import HttpTurns, Lane
 from littled.service.listeners import Listener
 from littled.service.logs import Log
@@ -76,6 +76,7 @@ class HttpConnections:
         self.answer = answer
         self.turns = turns
         self._listener = listener
+        self._log = log
         # A dict for its order: the oldest first.
         self.waiting: dict[HttpConnection, None] = {}
         # By who reads their requests.
@@ -135,14 +136,23 @@ class HttpConnections:
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
+        # At first: whatever goes wrong here, nobody may stay for ever.
+        self._sweeper = loop.call_later(SWEEP_SECONDS, self._sweep)
         self._reception.check_time(loop.time(), HTTP_HEAD_SECONDS)
         for connection in list(self.waiting):
-            connection.check_time(loop.time())
+            self._check_time(connection, loop.time())
         for slots in self.slots.values():
             for asker in list(slots):
-                asker.check_time(loop.time())
+                self._check_time(asker, loop.time())
             slots.serve()  # some may have been answered
-        self._sweeper = loop.call_later(SWEEP_SECONDS, self._sweep)
+
+    def _check_time(self, asker: Asker, now: float) -> None:
+        """End a connection whose time is over, or that cannot be asked; the others go on."""
+        try:
+            asker.check_time(now)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the others go on
+            self._log.error("connection failed", exc_info=error)
+            asker.cut()
 
 
 def _path_in(target: bytes) -> bytes:

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -102,6 +102,50 @@ async def test_nothing_is_read_ahead_of_who_does_not_read(contexts: Contexts) ->
         await sending
         await guest.has_all.wait()
         assert guest.came == data
+
+
+async def test_all_that_a_peer_has_not_taken_is_told(contexts: Contexts) -> None:
+    """What is encrypted waits in the transport beneath."""
+    size = 4_000_000
+    async with (
+        joined(contexts, bytearray(TLS_READ_BYTES), 0) as (guest, peer),
+        asyncio.timeout(SECONDS),
+    ):
+        assert guest.transport is not None
+        guest.transport.write(bytes(size))
+        await asyncio.sleep(0)
+        assert guest.transport.get_write_buffer_size() > size // 2
+        taken = 0
+        while taken < size:
+            taken += len(await asyncio.to_thread(peer.recv, 1 << 20))
+        while guest.transport.get_write_buffer_size():  # noqa: ASYNC110 - no event says so
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("by_the_peer", [False, True])
+async def test_a_connection_that_is_closed_twice_can_be_aborted(
+    contexts: Contexts, by_the_peer: bool
+) -> None:
+    async with (
+        joined(contexts, bytearray(TLS_READ_BYTES), 0) as (guest, peer),
+        asyncio.timeout(SECONDS),
+    ):
+        assert guest.transport is not None
+        guest.transport.write(bytes(4_000_000))
+        if by_the_peer:
+            peer.setblocking(False)
+            with suppress(OSError):
+                peer.unwrap()
+            while not guest.transport.is_closing():  # noqa: ASYNC110 - no event says so
+                await asyncio.sleep(0.01)
+        else:
+            guest.transport.close()
+        guest.transport.close()
+        assert guest.transport.get_write_buffer_size()
+        await asyncio.sleep(0.05)
+        assert not guest.is_over.is_set()
+        guest.transport.abort()
+        await guest.is_over.wait()
 
 
 async def test_who_speaks_no_tls_is_no_guest(contexts: Contexts) -> None:

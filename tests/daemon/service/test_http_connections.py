@@ -2,8 +2,11 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -24,6 +27,7 @@ from littled.service.http_connections import HttpConnection
 from littled.service.subscribers import Releases
 from littled.service.turns import Making
 from littled_protocol import limits
+from support.certificates import Authority
 
 WAIT_SECONDS = 20.0
 HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -122,12 +126,12 @@ class Site:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Site]:
+async def running(tls: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     surface = Surface()
     server = HttpServer(surface, Gate(Access()), "littled/test")
-    await server.start(listener)
+    await server.start(listener, tls)
     site = Site(server, surface, listener.getsockname()[1])
     try:
         yield site
@@ -265,6 +269,58 @@ async def test_a_peer_that_does_not_read_loses_its_slot(monkeypatch: pytest.Monk
         await site.until(lambda: not site.connections.slots[False])
         site.surface.page = {"streams": {}}
         assert b"200 OK" in await site.ask(STATUS)
+
+
+async def test_a_peer_with_tls_that_does_not_read_and_says_goodbye_loses_its_slot(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What it does not take is in the transport beneath, which is closing."""
+    monkeypatch.setattr(http_connections, "SWEEP_SECONDS", 0.05)
+    monkeypatch.setattr(limits, "send_seconds", 0.3)
+    ours = Authority(tmp_path, "ours")
+    issued = ours.issue("localhost", server=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(issued.certificate, issued.key)
+    client = ssl.create_default_context(cafile=str(ours.path))
+    async with running(tls) as site:
+        plain = await site.connect(receive_bytes=4096)
+        plain.settimeout(WAIT_SECONDS)
+        wrap = partial(client.wrap_socket, plain, server_hostname="localhost")
+        peer = site.stack.enter_context(await asyncio.to_thread(wrap))
+        peer.sendall(EVENTS)
+        assert b"200 OK" in await asyncio.to_thread(peer.recv, 1 << 16)
+        peer.setblocking(False)
+        slots = site.connections.slots[False]
+        (connection,) = slots
+        transport: Any = cast("HttpConnection", connection)._transport
+        beneath = transport._ssl_protocol._transport
+        while beneath.get_write_buffer_size() < 30_000:  # and no more than is taken beneath
+            transport.write(bytes(8192))
+            await asyncio.sleep(0)
+        with suppress(OSError):
+            peer.unwrap()
+        await site.until(lambda: not slots)
+        accepted = beneath.get_extra_info("socket")
+        await site.until(lambda: accepted.fileno() == -1)
+
+
+async def test_a_connection_that_fails_does_not_keep_the_others(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_connections, "HTTP_HEAD_SECONDS", 0.3)
+    check_time, failed = HttpConnection.check_time, list[HttpConnection]()
+
+    def broken(connection: HttpConnection, now: float) -> None:
+        if not failed or failed == [connection]:
+            failed.append(connection)
+            raise AttributeError("it is broken")
+        check_time(connection, now)
+
+    monkeypatch.setattr(HttpConnection, "check_time", broken)
+    for _ in range(2):
+        assert await site.rest(await site.connect(HEALTHZ[:-2])) == b""
+    assert len(failed) == 1
+    assert await is_well(site)
 
 
 async def test_a_head_has_its_length(site: Site) -> None:
