@@ -2712,6 +2712,20 @@ FAIRNESS = (
         (f"{SERVICE}/test_turns.py::test_a_turn_has_so_much_work_and_each_peer_its_part",),
     ),
     Mutant(
+        "a worker that fails and never has a turn again",
+        "service/turns.py",
+        "        except BaseException:\n            self._queued.discard(worker)\n",
+        "        except BaseException:\n",
+        (f"{SERVICE}/test_turns.py::test_a_worker_that_fails_is_dropped_and_the_others_go_on",),
+    ),
+    Mutant(
+        "no more turns after one that failed",
+        "service/turns.py",
+        "        finally:\n            if self._queued or self._sending:",
+        "        finally:\n            if self._sending:",
+        (f"{SERVICE}/test_turns.py::test_a_worker_that_fails_is_dropped_and_the_others_go_on",),
+    ),
+    Mutant(
         "long frames of everybody at once",
         "service/receiving.py",
         "if wish.frame_bytes > self._free_bytes:",

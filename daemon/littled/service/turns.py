@@ -87,8 +87,16 @@ class Turns:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Give out the units of one turn, also to at least one of those who have waited."""
+        """Have one turn, and others as long as somebody waits, whatever goes wrong in this one."""
         self._scheduled = False
+        try:
+            self._give_out()
+        finally:
+            if self._queued or self._sending:
+                self._schedule()
+
+    def _give_out(self) -> None:
+        """Give out the units of one turn, also to at least one of those who have waited."""
         left = WORK_PER_TURN_UNITS
         for _ in range(len(self._fresh)):
             left -= self._serve(self._fresh.popleft())
@@ -100,8 +108,6 @@ class Turns:
             if left <= 0:
                 break
         self._let_send()
-        if self._queued or self._sending:
-            self._schedule()
 
     def _let_send(self) -> None:
         allowed = RELEASES_PER_TURN
@@ -112,7 +118,11 @@ class Turns:
                 allowed -= 1
 
     def _serve(self, worker: Worker) -> int:
-        done = worker.work(WORK_PER_PEER_UNITS)
+        try:
+            done = worker.work(WORK_PER_PEER_UNITS)
+        except BaseException:
+            self._queued.discard(worker)
+            raise
         if worker.has_work:
             self._waiting.append(worker)
         else:

@@ -66,6 +66,30 @@ async def test_a_turn_has_so_much_work_and_each_peer_its_part() -> None:
     assert not any(heap in turns for heap in heaps)
 
 
+async def test_a_worker_that_fails_is_dropped_and_the_others_go_on() -> None:
+    class Broken(Heap):
+        def work(self, units: int) -> int:
+            super().work(units)
+            raise ValueError("it is broken")
+
+    failures: list[BaseException] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _, context: failures.append(context["exception"])
+    )
+    turns, diary = Turns(), list[tuple[str, int]]()
+    broken, other = Broken("broken", 1000, diary), Heap("other", 2 * WORK_PER_TURN_UNITS, diary)
+    for heap in (broken, other):
+        turns.add(heap)
+    for _ in range(10):
+        await one_turn()
+    assert not other.has_work
+    assert [name for name, _ in diary].count("broken") == len(failures) == 1
+    assert broken not in turns
+    turns.add(broken)  # it may try again
+    await one_turn()
+    assert [name for name, _ in diary].count("broken") == len(failures) == 2
+
+
 async def test_new_work_does_not_wait_for_old_and_does_not_hold_it_up() -> None:
     diary: list[tuple[str, int]] = []
     turns = Turns()
