@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from aiohttp import hdrs, web
@@ -37,7 +37,6 @@ class RulePages:
         """Show the rules of `surface`."""
         self._surface = surface
         self._turns = turns
-        self._positions = Positions(surface.positions)
         self._texts = ReleaseTexts(lambda release: surface.words[release.learner])
         self._event_streams = Shares()
         self._stopping = asyncio.Event()
@@ -52,6 +51,11 @@ class RulePages:
             "events": self.events,
             "all_events": self.all_events,
         }
+
+    @cached_property
+    def _positions(self) -> Positions:
+        """Where the streams are, looked at once for all who watch."""
+        return Positions(self._surface.positions)
 
     def end_events(self) -> None:
         """End all streams of events; readers come back and resume where they were."""
