@@ -273,9 +273,12 @@ class Reception:
                 await self._loop.connect_accepted_socket(lambda: guest, newcomer.socket)
             else:
                 await shake_hands(guest, newcomer.socket, tls, self._tls_buffer)
-        except (OSError, asyncio.CancelledError):  # no TLS that we take, or gone, or stopping
+        except BaseException as error:
             self._admission.leave(guest)
             newcomer.socket.close()
+            # No TLS that we take, or gone, or stopping.
+            if not isinstance(error, OSError | asyncio.CancelledError):
+                raise
 
     def _turn_away(self, newcomer: Newcomer, code: ErrorCode) -> None:
         """Close a newcomer; the peer is told the code if it can be done without waiting."""

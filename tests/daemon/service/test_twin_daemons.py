@@ -332,6 +332,8 @@ def check_twins(new_store: Path, days: int, twins: int, seed: int) -> int:
     return pairs
 
 
+# A peer has an allowance for what it asks for, and waits for that most of a day.
+WAITING_SECONDS = 400.0
 KINDS: tuple[Kind, ...] = ("examples", "silent", "name")
 
 
@@ -419,6 +421,7 @@ def lived(new_store: Path) -> Lived:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(WAITING_SECONDS)
 def test_twin_daemons_show_the_same_bytes_everywhere(new_store: Path, lived: Lived) -> None:
     for courses in lived.others:
         assert_same(lived.shown, live(new_store, courses, lived.key))
@@ -443,16 +446,19 @@ def check_twins_over_http(new_store: Path, days: int, twins: int, seed: int) -> 
 
 
 @pytest.mark.long
+@pytest.mark.timeout(WAITING_SECONDS)
 def test_twin_daemons_fed_over_http_show_the_same_bytes_everywhere(new_store: Path) -> None:
     assert check_twins_over_http(new_store, days=1, twins=1, seed=3) == 16
 
 
 @pytest.mark.long
+@pytest.mark.timeout(WAITING_SECONDS)
 def test_twin_daemons_of_users_fed_over_http_show_the_same_bytes(user_store: Path) -> None:
     assert check_user_twins(user_store, days=1, twins=1, seed=5, over_http=True) == 15
 
 
 @pytest.mark.long
+@pytest.mark.timeout(WAITING_SECONDS)
 def test_twin_daemons_whose_streams_are_closed_show_the_same_bytes(new_store: Path) -> None:
     """What the command says, pages and events of the next life, and what is refused in it."""
     key, originals, others = choose(list(STREAMS), 1, (8, 0))
@@ -470,6 +476,7 @@ def test_twin_daemons_whose_streams_are_closed_show_the_same_bytes(new_store: Pa
 
 
 @pytest.mark.long
+@pytest.mark.timeout(WAITING_SECONDS)
 def test_twin_daemons_of_users_whose_streams_are_closed_show_the_same_bytes(
     user_store: Path,
 ) -> None:
@@ -503,6 +510,7 @@ def test_a_thousand_twin_daemons_show_the_same_bytes_everywhere(new_store: Path)
 
 
 @pytest.mark.long
+@pytest.mark.timeout(WAITING_SECONDS)
 def test_twin_daemons_of_users_show_the_same_bytes_everywhere(user_store: Path) -> None:
     assert check_user_twins(user_store, days=1, twins=1, seed=1) == 15
 
