@@ -333,7 +333,7 @@ def check_twins(new_store: Path, days: int, twins: int, seed: int) -> int:
 
 
 # A peer has an allowance for what it asks for, and waits for that most of a day.
-WAITING_SECONDS = 400.0
+WAITING_SECONDS = 320.0
 KINDS: tuple[Kind, ...] = ("examples", "silent", "name")
 
 
