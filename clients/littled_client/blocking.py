@@ -1026,8 +1026,6 @@ def _nothing(_link: _Link) -> None:
 
 # Between entering and leaving; a forked process has to know which are its parent's.
 _open_feeders: WeakSet[Feeder] = WeakSet()
-
-
 _clients: WeakSet[Client] = WeakSet()
 
 

@@ -108,7 +108,8 @@ def put_aside(path: str) -> list[str]:
     found = []
     others = {other.name: other for other in log.parent.iterdir() if pattern.fullmatch(other.name)}
     for name, other in others.items():
-        is_unfinished = re.sub(f"{_COMPRESSED}$", "", name) in others.keys() - {name}
+        plain = re.sub(f"{_COMPRESSED}$", "", name)
+        is_unfinished = plain != name and plain in others
         facts = None if is_unfinished else _facts(other)
         if facts is not None and stat.S_ISREG(facts.st_mode):
             found.append((facts.st_mtime_ns, str(other)))

@@ -42,6 +42,11 @@ class Published:
         Raises RuleError for a rule that this version does not know.
         """
         rule = None if release.rule is None else rule_from_dict(release.rule)
+        return cls.with_rule(release, rule, words)
+
+    @classmethod
+    def with_rule(cls, release: Release, rule: Rule | None, words: Words | None) -> Published:
+        """Return the same where the rule in the release was read already."""
         return cls(
             learner=release.learner,
             version=release.version,

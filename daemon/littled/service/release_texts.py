@@ -82,16 +82,8 @@ class ReleaseTexts:
         return self._made(release, form, text, len)
 
     def _facts(self, release: Release) -> ReleaseFacts:
-        return Published(
-            learner=release.learner,
-            version=release.version,
-            kind=release.kind,
-            season=release.season,
-            epoch=release.epoch,
-            position=release.position,
-            rule=self._rule(release),
-            words=self._words(release),
-        ).to_dict()
+        found = Published.with_rule(release, self._rule(release), self._words(release))
+        return found.to_dict()
 
     def _rule(self, release: Release) -> Rule | None:
         rule = release.rule

@@ -129,7 +129,7 @@ class FolderLock:
             self._descriptor: int | None = os.open(path, flags, PRIVATE_FILE)
             try:
                 fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+            except (BlockingIOError, PermissionError) as error:  # held, by either name of it
                 try:
                     said = os.pread(self._descriptor, len(_BRIEFLY), 0)
                 finally:
