@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import io
+import itertools
 import json
 import socket
 import threading
@@ -38,6 +39,7 @@ class Site:
         self.x_types = {LEARNER.partition("/")[0]: "u8"}
         self.elsewhere = Nowhere()
         self.releases = Releases([LEARNER], lambda *_: [])
+        self.versions = itertools.count(1)
         self.figures = Figures({})
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -61,7 +63,7 @@ class Site:
         async def announce() -> None:
             self.words = {LEARNER: words}
             self.releases = Releases([LEARNER], lambda *_: [])
-            self.releases.announce([StoredRelease(LEARNER, 1, encode(release), None)])
+            self.releases.announce([StoredRelease(LEARNER, release.version, encode(release), None)])
 
         self._on_loop(announce)
 
@@ -128,7 +130,7 @@ class Ways:
 
     def publish(self, rule: Rule, words: Words) -> None:
         """Have everybody show this rule in these words."""
-        release = Release(LEARNER, 1, "rule", 0, 0, 0, rule.to_dict())
+        release = Release(LEARNER, next(self.site.versions), "rule", 0, 0, 0, rule.to_dict())
         self.small.words[LEARNER] = words.to_status()
         self.small.schemas = {}
         if words.reading is not None:
