@@ -121,6 +121,8 @@ _FOLLOWING: Final = {
     for at in State
 }
 
+# Pieces are joined up to this length, as each of them takes some bytes more.
+_PIECE_BYTES: Final = 16 * 1024
 # Frames that a first burst has at most; it grows while there are more.
 _BURST_FRAMES_FIRST: Final = 16
 
@@ -151,6 +153,10 @@ class Connection:
         self._peer_frame_bytes_max = limits.frame_bytes_max
         self._buffer = bytearray()
         self._offset = 0
+        # What follows the buffer of a long frame that is not whole, as it came: a buffer that grew
+        # with each read would leave holes in memory, twice the frames' lengths where many grow.
+        self._pieces: list[bytearray] = []
+        self._pieces_bytes = 0
         self._ended = False
         self._failure: RemoteProtocolError | None = None
         self._likeness = Likeness()
@@ -185,7 +191,7 @@ class Connection:
     @property
     def buffered_bytes(self) -> int:
         """Bytes that were received and not returned as messages yet."""
-        return len(self._buffer) - self._offset
+        return len(self._buffer) - self._offset + self._pieces_bytes
 
     @property
     def frame_pending_bytes(self) -> int:
@@ -208,7 +214,22 @@ class Connection:
             self._ended = True
             return
         self._let_go()
-        self._buffer += data
+        whole = self.frame_pending_bytes
+        if self.buffered_bytes + len(data) < whole <= self.frame_bytes_max:
+            self._put_aside(data)
+        elif self._pieces:
+            self._buffer = bytearray().join([self._buffer, *self._pieces, data])
+            self._forget_pieces()
+        else:
+            self._buffer += data
+
+    def _put_aside(self, data: bytes | bytearray | memoryview) -> None:
+        """Keep bytes of a frame that is not whole with them."""
+        if self._pieces and len(self._pieces[-1]) + len(data) <= _PIECE_BYTES:
+            self._pieces[-1] += data
+        else:
+            self._pieces.append(bytearray(data))
+        self._pieces_bytes += len(data)
 
     def next_event(self) -> Event:
         """Return the next message, NEED_DATA, or CLOSED once the connection has ended.
@@ -328,6 +349,11 @@ class Connection:
     def _forget_bytes(self) -> None:
         self._buffer.clear()
         self._offset = 0
+        self._forget_pieces()
+
+    def _forget_pieces(self) -> None:
+        self._pieces = []
+        self._pieces_bytes = 0
 
     # --- Sending ----------------------------------------------------------------------------------
 

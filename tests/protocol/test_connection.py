@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 from typing import Any
 
@@ -389,6 +390,30 @@ def test_the_longest_frame_passes() -> None:
     with pytest.raises(LocalProtocolError) as caught:
         pair.client.send(Examples(0, 1, 1, bytes(most - overhead + 1), b"\x00"))
     assert caught.value.code == ErrorCode.FRAME_TOO_LARGE
+
+
+@pytest.mark.parametrize("size", [1, 100, 9_000, 16_384, 70_000])
+def test_a_long_frame_takes_little_more_than_its_bytes_however_they_are_cut(size: int) -> None:
+    pair = Pair()
+    pair.talk((Role.CLIENT, HELLO), (Role.SERVER, Welcome(1, "t", "i", 2**20, 2**20)))
+    pair.talk((Role.CLIENT, Open(0, "s", "p")), (Role.SERVER, Opened(0, "s", "u8", 0, 0)))
+    server = pair.server
+    example = Examples(0, 0, 50_000, bytes(50_000), bytes(50_000))
+    data = memoryview(encode_frame(example) + encode_frame(Ping(1)))
+    whole = len(data) - len(encode_frame(Ping(1)))
+    tracemalloc.start()
+    try:
+        for at in range(0, whole - size, size):
+            server.receive_data(data[at : at + size])
+            assert server.buffered_bytes == at + size
+        assert server.needs_data()
+        assert tracemalloc.get_traced_memory()[0] < 1.25 * whole + 4_000
+    finally:
+        tracemalloc.stop()
+    server.receive_data(data[at + size :])
+    assert server.next_event() == example
+    assert server.next_event() == Ping(1)
+    assert server.is_drained()
 
 
 def test_the_first_frame_is_short() -> None:

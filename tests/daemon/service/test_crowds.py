@@ -102,7 +102,7 @@ def test_the_loopback_interface_has_the_share_of_one_origin(store: Path) -> None
 UNFINISHED = 400
 UNFINISHED_SECONDS = 2.0
 SEND_SECONDS = 0.2
-UNFINISHED_BYTES = (64 << 20) + UNFINISHED * (192 << 10)
+UNFINISHED_BYTES = (64 << 20) + UNFINISHED * (64 << 10)
 
 
 @pytest.mark.parametrize("secret", [False, True])
