@@ -42,8 +42,9 @@ ORIGIN_LOOPBACK_BITS = 8
 ORIGIN_IPV6_BITS = 64
 # Newcomers that are waited for; each is a bare socket. The longest silent makes room.
 LOBBY_MAX = 256
-# Newcomers that have said something and wait to be let in. With more nobody is accepted.
-ENTERING_MAX = 256
+# Newcomers that have said something and wait to be let in, every origin in its turn. With more
+# nobody is accepted, of whatever origin, so it is more than a crowd of one usually has.
+ENTERING_MAX = 2048
 # Accepted in one turn of the loop and for each listener (some 30 us each), and of those let in
 # (some 200 us each): a flood of connects delays everybody else by no more. Who has left already
 # takes half, and where nobody else comes, so many are accepted and closed in a turn. Of those who
@@ -51,9 +52,9 @@ ENTERING_MAX = 256
 ACCEPTS_PER_TURN = 16
 LEAVERS_PER_TURN = 48
 ENTRIES_PER_TURN = 2
-# Connections that the kernel keeps waiting in front of each listener. A flood fills any queue; this
-# one is passed through in a tenth of a second.
-CONNECT_BACKLOG = 1024
+# Connections that the kernel keeps waiting in front of each listener. Who finds it full asks again
+# after a second. A flood fills any queue; this one is passed through in less than half of that.
+CONNECT_BACKLOG = 4096
 # Pause after a turn in which a listener had as many newcomers or more: 10,000 a second come in,
 # for a third of the loop's time, or 25,000 that leave at once, for half of it.
 ACCEPT_PAUSE_SECONDS = 0.001

@@ -2397,6 +2397,22 @@ FAIRNESS = (
         (f"{SERVICE}/test_crowds.py::test_unsent_bytes_of_all_peers_are_limited_together",),
     ),
     Mutant(
+        "a buffer of a long frame that grows with each read",
+        f"{PROTOCOL}/connection.py",
+        "            self._put_aside(data)\n",
+        "            self._buffer += data\n",
+        (f"{SERVICE}/test_crowds.py::test_unfinished_frames_of_all_peers_have_their_place",),
+    ),
+    Mutant(
+        "nobody accepted behind some of one origin that wait",
+        "service/reception.py",
+        "most = min(self._at_once[number], ENTERING_MAX - len(self._speaking))",
+        "most = min(self._at_once[number], 256 - len(self._speaking))",
+        (
+            f"{SERVICE}/test_reception.py::test_who_comes_from_elsewhere_does_not_wait_behind_a_crowd",
+        ),
+    ),
+    Mutant(
         "a queue of connects as short as asyncio's",
         "service/reception.py",
         "listener.socket.listen(CONNECT_BACKLOG)",

@@ -16,6 +16,7 @@ import struct
 from asyncio.trsock import TransportSocket
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from littled.limits import (
@@ -153,7 +154,12 @@ def origin_of(peer: socket.socket | TransportSocket) -> str:
     if peer.family == socket.AF_UNIX:
         credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         return f"uid {_CREDENTIALS.unpack(credentials)[1]}"
-    address = ipaddress.ip_address(peer.getpeername()[0].partition("%")[0])
+    return _origin_of_address(peer.getpeername()[0].partition("%")[0])
+
+
+@lru_cache(maxsize=1024)  # of a crowd they are mostly the same
+def _origin_of_address(text: str) -> str:
+    address = ipaddress.ip_address(text)
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is None:
             return str(ipaddress.ip_network((address, ORIGIN_IPV6_BITS), strict=False))
