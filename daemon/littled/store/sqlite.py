@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ from littled.store.files import (
     sync_folder,
 )
 from littled.store.lending import Lending
-from littled.store.tail import TAIL_NAME, Alone, Tail, earliest_token, next_token
+from littled.store.tail import TAIL_NAME, Alone, Tail, next_token
 
 DATABASE_NAME = "store.sqlite"
 LOCK_NAME = "lock"
@@ -64,6 +65,7 @@ _NAMED = "SELECT file, max(start + size) FROM beside GROUP BY file"
 _INSERT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _FORGET_FACT = "DELETE FROM meta WHERE name = ?"
 _FACT = "SELECT value FROM meta WHERE name = ?"
+_KNOWS = "SELECT 1 FROM producers WHERE stream = ? AND name = ? AND next_sequence >= ?"
 _PUT_FACT = """
 INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
@@ -151,9 +153,8 @@ class SqliteWriting:
     def __init__(self, path: Path, vfs: str | None, *, incomplete: bool = False) -> None:
         """Open, and bring what the log and the tail hold into the main file. Raises StoreError.
 
-        incomplete: go on without a tail that a copy lacks; see `_put_token`.
+        incomplete: go on also where a copy lacks some of its tail.
         """
-        self._incomplete = incomplete
         self._log_pages = 0
         self._database = path
         self.columns = ColumnWriter(path.parent, vfs)
@@ -181,7 +182,7 @@ class SqliteWriting:
         self._lock = None if (held := identity(lock)) is None else (lock, held)
         try:
             self.check_place()
-            self._find_tail()
+            self._find_tail(incomplete=incomplete)
         except BaseException:
             self.close(failed=True)
             raise
@@ -275,12 +276,8 @@ class SqliteWriting:
         return self._put_token()
 
     def _put_token(self) -> bytes:
-        """Draw a new token inside a transaction, which frees all slots that were written before.
-
-        Where slots are missing it is one that no tail belongs to, not even the one that is looked
-        for: until the tail is ended, the store is still refused to whoever does not know of it.
-        """
-        token = earliest_token() if self._incomplete else next_token(self._token)
+        """Draw a new token inside a transaction, which frees all slots that were written before."""
+        token = next_token(self._token)
         self._connection.execute(_PUT_FACT, (TAIL, token))
         return token
 
@@ -320,14 +317,16 @@ class SqliteWriting:
             connection.execute(PUT_PRODUCER, producer)
             connection.execute(insert_record(len(record)), record)
 
-    def _find_tail(self) -> None:
+    def _find_tail(self, *, incomplete: bool) -> None:
         """Bring in what a predecessor left there that ended suddenly."""
         with translated():
             token = _token(self._connection)
+            known = partial(_knows, self._connection)
+            self._waiting = self._tail.read(token, known=known, incomplete=incomplete)
         if token is None:
-            self._tail.remove()  # by one that ended before it could do so itself
+            if not incomplete:  # else one of a later moment stays until all is done
+                self._tail.remove()  # by one that ended before it could do so itself
             return
-        self._waiting = self._tail.read(token, incomplete=self._incomplete)
         self._token = token
         # also without any, so that nothing that still stands there can ever be taken for one
         with self.transaction():
@@ -351,7 +350,7 @@ class SqliteWriting:
                 connection.execute(_FORGET_FACT, (TAIL,))
                 connection.put_format(connection.format() - FORMATS_TAIL)
             self._token = None
-            self._tail.remove()
+        self._tail.remove()  # also one of a later moment, without which a copy goes on
 
     def put_records(
         self,
@@ -432,6 +431,12 @@ def _token(connection: Connection) -> bytes | None:
     """What the slots of the tail name that are not in the database yet; None without a tail."""
     found = connection.execute(_FACT, (TAIL,)).fetchall()
     return found[0][0] if found else None
+
+
+def _knows(connection: Connection, alone: Alone) -> bool:
+    """Whether what was in a slot is in the database, which also names its producer's place."""
+    _, stream, name, following = alone[0]
+    return bool(connection.execute(_KNOWS, (stream, name, following)).fetchall())
 
 
 def _distrust(connection: SqliteConnection) -> None:
@@ -592,9 +597,9 @@ class SqliteDatabase:
                 lock = FolderLock(self.folder / LOCK_NAME, briefly=True)
             except (StoreRefused, OSError) as error:
                 token = self._seen_token(self.readers())
-                if token is None or first not in (None, token):
+                if first is not None and token != first:
                     return
-                if not tail.begins(token):
+                if token is None or not tail.begins(token):
                     if not isinstance(error, StoreRefused) and not incomplete:
                         self._refuse_incomplete(tail, token)
                     return
@@ -610,13 +615,13 @@ class SqliteDatabase:
                     lock.release()
                 return
 
-    def _refuse_incomplete(self, tail: Tail, token: bytes) -> None:
+    def _refuse_incomplete(self, tail: Tail, token: bytes | None) -> None:
         """StoreRefused for a copy, on a medium that cannot be written, that lacks something.
 
         A daemon may be at work on it by another mount.
         """
         try:
-            tail.read(token)
+            self._read(self.readers(), tail, token)
         except StoreRefused:
             if self._seen_token(self.readers()) == token:
                 raise
@@ -627,15 +632,13 @@ class SqliteDatabase:
         A copy that lacks some of it gets what there is, and stays one that lacks something.
         """
         token = self._seen_token(self.glances())
-        if token is None:
-            return
         lacks = False
         try:
-            left = tail.read(token)
+            left = self._read(self.glances(), tail, token)
         except StoreRefused:
             if not incomplete:
                 raise
-            left, lacks = tail.read(token, incomplete=True), True
+            left, lacks = self._read(self.glances(), tail, token, incomplete=True), True
         if left:
             if not os.access(self.folder, os.W_OK):
                 raise self._not_brought_in(None)
@@ -652,6 +655,13 @@ class SqliteDatabase:
             f"the store in {self.folder} was not closed, and what came last is only in "
             f"{TAIL_NAME}: make a copy that can be written, as it has to be brought in"
         )
+
+    def _read(
+        self, readers: SqliteReaders, tail: Tail, token: bytes | None, *, incomplete: bool = False
+    ) -> list[Alone]:
+        """What the tail holds for the database as it is."""
+        with closing(readers), readers.lend() as connection:
+            return tail.read(token, known=partial(_knows, connection), incomplete=incomplete)
 
     def _seen_token(self, readers: SqliteReaders) -> bytes | None:
         """What the database names now."""

@@ -7,7 +7,8 @@ longer than all else that an example passes on its way. So a record that comes a
 here, with one write and one sync, and is durable; some time later many of them go into the database
 in one transaction. That one, as every other, also draws a new *token*, which every slot names: so
 slots that were written before it hold nothing any more, and nothing of them has to be removed. A
-token stands for one state of the database, and what names it was to come directly after that.
+token stands for one state of the database, and what names it was to come directly after that; what
+names another one is in the database, or the file is of a later moment than that.
 
 The file is durable before the database names a token for the first time, and is removed when it
 names none any more. So where it is missing or cut short, or was written after another token that
@@ -21,9 +22,10 @@ to nobody. Where a later one is whole nevertheless, the file was damaged.
 
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
+from itertools import takewhile
 from pathlib import Path
 from struct import Struct
 from typing import Any, Final
@@ -78,42 +80,54 @@ class Tail:
         """The file that is open, and which one was opened; None without one."""
         return None if self._descriptor is None else (self.path, self._identity)
 
-    def read(self, token: bytes, *, incomplete: bool = False) -> list[Alone]:
-        """What the file holds for a database that names this token.
+    def read(
+        self,
+        token: bytes | None,
+        *,
+        known: Callable[[Alone], bool] = lambda _: True,
+        incomplete: bool = False,
+    ) -> list[Alone]:
+        """What the file holds for a database that names this token, or none.
 
-        incomplete: take what a copy has that lacks something; else StoreRefused. Raises
-        StoreDamaged; StoreRefused where others can reach the file; StoreFailed.
+        known: whether what a slot holds is in the database. incomplete: take what a copy has that
+        lacks something; else StoreRefused. Raises StoreDamaged; StoreRefused where others can reach
+        the file; StoreFailed.
         """
         # However many there are: another version may have had more of them.
         slots = [*_slots(self._bytes())]
-        if not incomplete:
-            self._refuse_incomplete(token, slots)
+        lacking = self._lacking(token, slots, known)
+        if lacking and not incomplete:
+            raise StoreRefused(
+                f"{self.path} {lacking}, so that examples which were acknowledged are not there: "
+                "put back a copy of the whole store, or go on without them by littled restore "
+                "--copy"
+            )
         if slots and slots[0] is not None and slots[0][0] != token:
             return []  # written before, and all of it is in the database
         found = [slot[1] if slot is not None and slot[0] == token else None for slot in slots]
-        alone = [each for each in found if each is not None]
-        if alone != found[: len(alone)]:
+        alone = [*takewhile(lambda each: each is not None, found)]
+        if not lacking and any(found[len(alone) :]):
             raise StoreDamaged(
                 f"{self.path.name} is damaged: put back a backup; or remove it, and go on by "
                 "littled restore --copy without the last examples that came alone"
             )
-        return alone
+        return [each for each in alone if each is not None]
 
-    def _refuse_incomplete(self, token: bytes, slots: Sequence["_Slot"]) -> None:
-        """StoreRefused where the file and the database are not of one moment."""
-        what = ""
+    def _lacking(
+        self, token: bytes | None, slots: Sequence["_Slot"], known: Callable[[Alone], bool]
+    ) -> str:
+        """Why the file and the database are not of one moment; empty where they are."""
         named = [slot[0] for slot in slots if slot is not None]
         # The first slot is only written over when a later token is durable.
         over = token in named and slots[0] is not None and slots[0][0] != token
-        if len(slots) < TAIL_SLOTS:
-            what = "is missing or cut short"
-        elif over or any(_is_later(each, token) for each in named):
-            what = "is of a later moment than the database"
-        if what:
-            raise StoreRefused(
-                f"{self.path} {what}, so that examples which were acknowledged are not there: put "
-                "back a copy of the whole store, or go on without them by littled restore --copy"
-            )
+        if token is not None and len(slots) < TAIL_SLOTS:
+            return "is missing or cut short"
+        if over or (token is not None and any(_is_later(each, token) for each in named)):
+            return "is of a later moment than the database"
+        # What another token was drawn behind went into the database with it.
+        if not all(slot is None or slot[0] == token or known(slot[1]) for slot in slots):
+            return "is of a later moment than the database"
+        return ""
 
     def begins(self, token: bytes) -> bool:
         """Whether its first slot names this token, also beside a process at work. StoreError."""
@@ -208,15 +222,7 @@ class Tail:
 
 def next_token(token: bytes | None) -> bytes:
     """The one that is drawn after this, or the first; no two are the same."""
-    return _drawn(1 if token is None else (_count(token) or 0) + 1)
-
-
-def earliest_token() -> bytes:
-    """One that comes before all others, so that the tail of no moment belongs to it."""
-    return _drawn(0)
-
-
-def _drawn(count: int) -> bytes:
+    count = 1 if token is None else (_count(token) or 0) + 1
     return count.to_bytes(_COUNT_BYTES) + secrets.token_bytes(TOKEN_BYTES - _COUNT_BYTES)
 
 

@@ -19,10 +19,11 @@ from littled.store.database import FORMATS_TAIL
 from littled.store.disks import Disk
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.files import FolderLock, HeldBriefly
+from littled.store.mark import MARK_NAME
 from littled.store.restoring import Restoring
 from littled.store.sqlite import SqliteDatabase
 from littled.store.store import Store
-from littled.store.tail import TAIL_NAME, TOKEN_BYTES, Alone, Tail, earliest_token, next_token
+from littled.store.tail import TAIL_NAME, TOKEN_BYTES, Alone, Tail, next_token
 from littled.store.verify import verify
 from support.crashing import kill_at
 from support.disks import HookedDisk
@@ -157,16 +158,6 @@ def test_tokens_count_for_longer_than_a_daemon_lives(tail: Tail) -> None:
         assert tail.read(token) == []
 
 
-def test_no_tail_belongs_to_the_earliest_token(tail: Tail) -> None:
-    token = earliest_token()
-    assert token != earliest_token()
-    for other in (next_token(None), next_token(earliest_token())):
-        tail.begin(other)
-        tail.put(alone(0))
-        with pytest.raises(StoreRefused, match="of a later moment than the database"):
-            tail.read(token)
-
-
 def test_a_copy_that_was_made_while_slots_were_written_over_is_noticed(
     tail: Tail, tmp_path: Path
 ) -> None:
@@ -183,6 +174,36 @@ def test_a_copy_that_was_made_while_slots_were_written_over_is_noticed(
         file.write(begun)
     with pytest.raises(StoreRefused, match="of a later moment than the database"):
         tail.read(early)
+
+
+def test_what_comes_before_what_was_written_over_can_be_gone_on_with(tail: Tail) -> None:
+    """As where the beginning of a file was read before a commit, and the rest after it."""
+    early = next_token(None)
+    later = next_token(early)
+    tail.begin(early)
+    for number in range(12):
+        assert tail.put(alone(number))
+    begun = tail.path.read_bytes()[: 5 * TAIL_SLOT_BYTES]
+    tail.begin(later)
+    for number in range(9):
+        assert tail.put(alone(number))
+    with tail.path.open("r+b") as file:
+        file.write(begun)
+    with pytest.raises(StoreRefused, match="of a later moment than the database"):
+        tail.read(early)
+    assert tail.read(early, incomplete=True) == [alone(number) for number in range(5)]
+
+
+@pytest.mark.parametrize("token", [None, next_token(None)], ids=["none", "another"])
+def test_what_another_token_was_drawn_behind_is_in_the_database(
+    tail: Tail, token: bytes | None
+) -> None:
+    tail.begin(TOKEN)
+    for number in range(3):
+        tail.put(alone(number))
+    assert tail.read(token, known=lambda _: True) == []
+    with pytest.raises(StoreRefused, match="of a later moment than the database"):
+        tail.read(token, known=lambda each: each != alone(2))
 
 
 def test_tokens_of_the_first_version_say_nothing_of_others(tail: Tail) -> None:
@@ -524,6 +545,55 @@ def test_a_tail_put_back_beside_the_database_of_another_moment_is_refused(path: 
     assert in_database(early) == 1
     with Store.open(late) as again:
         assert again.position(STREAM) == 4
+
+
+@pytest.mark.parametrize("at_work", [False, True], ids=["closed", "at work"])
+def test_an_earlier_database_beside_the_tail_of_a_later_session_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch, at_work: bool
+) -> None:
+    """Tokens begin anew after a clean stop, and a store that was stopped so names none."""
+    with Store.open(path) as store:
+        for _ in range(3):
+            feed(store, [1])
+            store.append(())
+        if at_work:
+            early = left(path, "early")
+    if not at_work:
+        early = left(path, "early")
+    with Store.open(path) as store:
+        for _ in range(2):
+            feed(store, [1])
+        late = left(path, "late")
+    for name in (TAIL_NAME, MARK_NAME):
+        shutil.copy(late / name, early / name)
+    still_lacks_something(early)
+    with Restoring.open(early, copy=True) as found:
+        monkeypatch.setattr("littled.store.restoring.add_restores", fail)
+        with pytest.raises(StoreFailed, match="the disk failed"):
+            found.finish()
+        monkeypatch.undo()
+    still_lacks_something(early)
+    with Restoring.open(early, copy=True) as found:
+        found.finish()
+    assert verify(early).findings == ()
+    with Store.open(early) as again:
+        feed(again, [1])
+
+
+def test_a_whole_copy_stays_one_where_its_restore_fails(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(path) as store:
+        feed(store, [1])
+        store.append(())
+        copy = left(path)
+    with Restoring.open(copy, copy=True) as found:
+        monkeypatch.setattr("littled.store.restoring.add_restores", fail)
+        with pytest.raises(StoreFailed, match="the disk failed"):
+            found.finish()
+    assert verify(copy).findings == ()
+    with Store.open(copy) as store:
+        assert store.position(STREAM) == 1
 
 
 def test_what_a_killed_one_left_is_never_taken_for_what_follows(path: Path) -> None:
