@@ -1726,25 +1726,53 @@ RESTORES = (
     Mutant(
         "a tail that a crash has left and nobody brings in",
         "store/sqlite.py",
-        "        self._waiting = self._tail.read(token, incomplete=self._incomplete)",
-        "        self._waiting = []",
+        "            self._waiting = self._tail.read(token, known=known, incomplete=incomplete)\n",
+        "            self._waiting = []\n",
         (f"{STORE}/test_tail.py::test_whoever_comes_next_finds_the_tail",),
+    ),
+    Mutant(
+        "a tail that is removed beside an earlier database",
+        "store/tail.py",
+        "slot[0] == token or known(slot[1]) for slot in slots",
+        "True for slot in slots",
+        (
+            f"{STORE}/test_tail.py"
+            "::test_an_earlier_database_beside_the_tail_of_a_later_session_is_refused",
+        ),
+    ),
+    Mutant(
+        "a tail of a later moment that is removed before a restore is done",
+        "store/sqlite.py",
+        "            if not incomplete:  # else",
+        "            if True:  # else",
+        (
+            f"{STORE}/test_tail.py"
+            "::test_an_earlier_database_beside_the_tail_of_a_later_session_is_refused",
+        ),
+    ),
+    Mutant(
+        "a restore that does not look into its archive for what the mark names",
+        "store/restoring.py",
+        "        return bool(history.behind(mark))\n    except StoreArchived:\n        return True",
+        "        return bool(history.behind(mark))\n    except StoreArchived:\n        raise",
+        (
+            f"{STORE}/test_archive.py"
+            "::test_a_branch_that_was_given_up_goes_on_with_its_archive_and_without",
+        ),
+    ),
+    Mutant(
+        "a lost mark in etcd that counts as found before it is written again",
+        "store/etcd_register.py",
+        "        owned = self._commit(first, expected, unchanged_since=expected.at)\n        # The",
+        "        first |= {_STORE: _store_value(mark.instance, expected.cluster)}\n"
+        "        owned = self._commit(first, expected, unchanged_since=expected.at)\n        # The",
+        (f"{STORE}/test_etcd_register.py::test_a_restore_that_breaks_off_leaves_a_lost_mark_lost",),
     ),
     Mutant(
         "a copy that counts as a whole one once somebody has looked at it",
         "store/sqlite.py",
         "SqliteWriting(self.path, self._vfs, incomplete=lacks).close(failed=lacks)",
         "SqliteWriting(self.path, self._vfs, incomplete=lacks).close()",
-        (
-            f"{STORE}/test_tail.py"
-            "::test_a_copy_that_lacks_what_was_acknowledged_goes_on_as_a_restore",
-        ),
-    ),
-    Mutant(
-        "a copy whose missing slots may be put back once others were brought in",
-        "store/sqlite.py",
-        "token = earliest_token() if self._incomplete else next_token(self._token)",
-        "token = next_token(self._token)",
         (
             f"{STORE}/test_tail.py"
             "::test_a_copy_that_lacks_what_was_acknowledged_goes_on_as_a_restore",

@@ -167,10 +167,10 @@ class EtcdRegister:
         """See Register."""
         assert isinstance(expected, EtcdRevision)
         first = {_OWNER: _owner_value(expected.epoch + 1)}
-        if expected.lost:
-            first[_STORE] = _store_value(mark.instance, expected.cluster)
         owned = self._commit(first, expected, unchanged_since=expected.at)
-        owned = self._put(mark, replace(owned, epoch=expected.epoch + 1, lost=""))
+        # The store's key last: until all of a lost mark is there again, it is still a lost one.
+        last = {_STORE: _store_value(mark.instance, expected.cluster)} if expected.lost else None
+        owned = self._put(mark, replace(owned, epoch=expected.epoch + 1, lost=""), last=last)
         self._witness.begin(owned.cluster, owned.at)
         return owned
 

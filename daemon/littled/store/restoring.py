@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from littled.budget.price import Price
+from littled.store.archive import Archive, StoreArchived
 from littled.store.database import (
     Connection,
     Facts,
@@ -97,6 +98,7 @@ class Restoring:
         register: Register,
         readers: Readers,
         lock: Lock,
+        history: History,
     ) -> None:
         """Take over what `open` found."""
         self._place = place
@@ -106,7 +108,7 @@ class Restoring:
         self._register = register
         self._readers = readers
         self._lock = lock
-        self._history = History(readers, facts)
+        self._history = history
         self.instance = secrets.token_hex(_INSTANCE_BYTES)
         # Why the mark itself is an older one, if it is known to be: then it bounds no season.
         self.mark_lost = revision.lost
@@ -155,8 +157,10 @@ class Restoring:
             facts = read_known(readers, place.name, known, seen)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
             on = copy or bool(revision.lost)
-            _check(place, facts, mark, History(readers, facts), copy=on, archive=archive)
-            return cls(place, facts, mark, revision, register, readers, lock)
+            archived = None if archive is None else Archive(archive, facts)
+            history = History(readers, facts, archived)
+            _check(place, facts, mark, history, copy=on, archive=archive)
+            return cls(place, facts, mark, revision, register, readers, lock, history)
         except BaseException as error:
             _let_go(readers, lock)
             if register is not None:
@@ -345,7 +349,7 @@ def _check(
             f"the high-water mark {place.mark} belongs to another store: put back the mark of "
             "this one"
         )
-    if not history.behind(mark) and not copy:
+    if not copy and not _is_behind(history, mark):
         raise StoreRefused(
             f"the store in {place.name} is not behind its high-water mark, so there is nothing "
             "to restore: serve it; if you know that it is a copy that lacks examples, say --copy"
@@ -356,6 +360,14 @@ def _check(
         raise StoreRefused(
             f"the copy in {place.name} is damaged: {report.findings[0]} (see littled verify)"
         )
+
+
+def _is_behind(history: History, mark: HighWaterMark) -> bool:
+    """Whether the copy is behind its mark; so it is where only a lost archive could tell."""
+    try:
+        return bool(history.behind(mark))
+    except StoreArchived:
+        return True
 
 
 def _let_go(readers: Readers, lock: Lock | None) -> None:

@@ -13,6 +13,7 @@ import pytest
 from littled.store.archive import StoreArchived
 from littled.store.archiving import window_start
 from littled.store.errors import StoreDamaged, StoreError, StoreRefused
+from littled.store.mark import MARK_NAME
 from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
@@ -439,6 +440,34 @@ def test_a_copy_from_before_the_archiving_goes_on_without_and_with_it(
         Restoring.open(copies[0], copy=True, archive=folder),
     ):
         pass
+
+
+@pytest.mark.in_a_folder
+def test_a_branch_that_was_given_up_goes_on_with_its_archive_and_without(tmp_path: Path) -> None:
+    """Its mark is that of a copy, and names a record in the middle of what was archived."""
+    path, folder = make_store(tmp_path / "store"), tmp_path / "archive"
+    with Store.open(path) as store:
+        feed(store, [1] * 10)
+    early = copied(path, "early")
+    with Store.open(path) as store:
+        feed(store, [2] * 50)
+        pack_all(store)
+        store.save_snapshot(STREAM, 57, b"")
+    archived(path, folder)
+    shutil.copy(path / MARK_NAME, early / MARK_NAME)
+    with Restoring.open(early) as found:
+        found.finish()
+    with Store.open(early) as store:
+        feed(store, [1, 1])
+    shutil.copy(early / MARK_NAME, path / MARK_NAME)
+    with pytest.raises(StoreRefused, match="is behind its high-water mark"):
+        Store.open(path, archive=folder)
+    for copy, there in ((copied(path, "with"), folder), (copied(path, "without"), None)):
+        with Restoring.open(copy, archive=there) as found:
+            found.finish()
+        assert verify(copy, archive=folder).findings == ()
+        with Store.open(copy) as store:
+            feed(store, [1])
 
 
 def test_a_start_without_a_snapshot_says_what_it_needs(tmp_path: Path, plain: Path) -> None:

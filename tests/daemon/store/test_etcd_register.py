@@ -547,6 +547,36 @@ def test_a_restored_etcd_is_a_lost_mark(own: Cluster, tmp_path: Path, named: str
     assert register(url, path).read()[1].lost == ""
 
 
+def test_a_restore_that_breaks_off_leaves_a_lost_mark_lost(
+    own: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until all streams are there as they are, an older copy could pass for the newest."""
+    url = own.url("mark")
+    path = make_store(tmp_path / "store", mark_path=url)
+    with Store.open(path, mark_path=url) as store:
+        live(store, 1)
+        backup = tmp_path / "backup"
+        own.ctl("snapshot", "save", str(backup), members=own.members[:1])
+        live(store, 1)
+    own.restore(backup, "another")
+
+    def fail(*_: object, **__: object) -> None:
+        raise StoreFailed("etcd is gone")
+
+    with Restoring.open(path, mark_path=url) as found:
+        monkeypatch.setattr(EtcdRegister, "_put", fail)
+        with pytest.raises(StoreFailed, match="etcd is gone"):
+            found.finish()
+        monkeypatch.undo()
+    with pytest.raises(StoreRefused, match=r"was written to c.*littled restore lets it go on"):
+        Store.open(path, mark_path=url)
+    with Restoring.open(path, mark_path=url) as found:
+        found.finish()
+    assert verify(path, mark_path=url).findings == ()
+    with Store.open(path, mark_path=url) as again:
+        feed(again, [1])
+
+
 @pytest.mark.parametrize("named", ["the same", "another"])
 def test_an_owner_from_before_a_backup_replaces_nothing_after_it(
     own: Cluster, tmp_path: Path, named: str
