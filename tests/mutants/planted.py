@@ -2615,9 +2615,16 @@ FAIRNESS = (
     Mutant(
         "a long question that is read on the loop",
         "service/http_asking.py",
-        "is_long = len(body) > HTTP_QUESTION_DIRECT_BYTES",
-        "is_long = False",
+        "if len(body) <= HTTP_QUESTION_DIRECT_BYTES:",
+        "if len(body) >= 0:",
         (f"{SERVICE}/test_http.py::test_a_long_question_is_read_beside_the_loop",),
+    ),
+    Mutant(
+        "a long body that is read beside that of who has left",
+        "service/http_readings.py",
+        "        await asyncio.wait([reading])\n        return reading.result()\n",
+        "        return await reading\n",
+        (f"{SERVICE}/test_http_readings.py",),
     ),
     Mutant(
         "questions as long as any body",

@@ -21,11 +21,13 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from littled.limits import HTTP_FEED_SECONDS
 from littled.service.http_errors import UNAVAILABLE, HttpError
 from littled.service.http_numbers import number_in
+from littled.service.http_readings import Readings
 from littled.service.intake import Intake
 from littled.service.queues import ProducerQueue, Run
 from littled.service.rows import RowsRefused, StreamRows
@@ -116,8 +118,7 @@ class Feeding:
         """Hand the rows of these streams over to the intake."""
         self._intake = intake
         self._streams = streams
-        # One body is read at a time: what it takes of memory and of the interpreter is limited.
-        self._reading = asyncio.Semaphore(1)
+        self._readings = Readings()
         self._turns: dict[tuple[str, str], _Turn] = {}
         self._closed = False
 
@@ -141,8 +142,8 @@ class Feeding:
             raise FeedError(CONFLICT, "the stream is closed and takes no more rows")
         try:
             async with asyncio.timeout(HTTP_FEED_SECONDS):
-                async with self._reading:
-                    columns = await asyncio.to_thread(rows.columns, body, lines=lines)
+                read = partial(asyncio.to_thread, rows.columns, body, lines=lines)
+                columns = await self._readings.read(read)
                 return await self._in_turn(feed, rows, *columns)
         except RowsRefused as refused:
             raise FeedError(BAD_REQUEST, str(refused)) from None

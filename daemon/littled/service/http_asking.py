@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Coroutine, Mapping
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -23,6 +22,7 @@ from littled.service.http_answers import as_json, check_here, refused
 from littled.service.http_bodies import parameters, question_body, rows_body
 from littled.service.http_errors import UNAVAILABLE, HttpError
 from littled.service.http_guard import RIGHTS
+from littled.service.http_readings import Readings
 from littled.service.http_slots import Shares
 from littled.service.http_surface import Handler, Surface
 from littled.service.questions import (
@@ -37,6 +37,7 @@ from littled_protocol.messages import Predict
 from littled_protocol.rules import PLAIN
 
 T = TypeVar("T")
+Run = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class AskPages:
@@ -47,8 +48,7 @@ class AskPages:
         self._surface = surface
         self._questions = Shares()
         self._feeds = Shares()
-        # One long question is read at a time.
-        self._reading = asyncio.Semaphore(1)
+        self._readings = Readings()
 
     @property
     def answers(self) -> dict[str, Handler]:
@@ -76,18 +76,20 @@ class AskPages:
 
     async def _read(self, request: web.Request, body: bytes) -> Predict:
         """The request in a body; beside the loop what takes long."""
-        surface = self._surface
         may = partial(request[RIGHTS].may, Permission.PREDICT)
+        if len(body) <= HTTP_QUESTION_DIRECT_BYTES:
+            return await self._question(body, may, _at_once)
+        return await self._readings.read(partial(self._question, body, may, asyncio.to_thread))
 
-        is_long = len(body) > HTTP_QUESTION_DIRECT_BYTES
-        run = asyncio.to_thread if is_long else _at_once
-        async with self._reading if is_long else nullcontext():
-            asked = await run(asked_in, body)
-            learner, x_type = learner_asked(
-                asked, surface.x_types, may, lambda stream: check_here(surface, [stream])
-            )
-            known = surface.words.get(learner, PLAIN)  # one that is not there is refused by name
-            return await run(question_of, asked, learner, x_type, known)
+    async def _question(self, body: bytes, may: Callable[[str], bool], run: Run) -> Predict:
+        surface = self._surface
+        asked = await run(asked_in, body)
+        learner, x_type = learner_asked(
+            asked, surface.x_types, may, lambda stream: check_here(surface, [stream])
+        )
+        known = surface.words.get(learner, PLAIN)  # one that is not there is refused by name
+        found: Predict = await run(question_of, asked, learner, x_type, known)
+        return found
 
     @cached_property
     def _bytes_max(self) -> int:
