@@ -2599,6 +2599,20 @@ FAIRNESS = (
         (f"{SERVICE}/test_json_bodies.py::test_pieces_come_to_what_the_whole_is",),
     ),
     Mutant(
+        "brackets in texts that count as lists",
+        "service/json_bodies.py",
+        '_STRINGS.sub("", self._text[start : self._at])',
+        "self._text[start : self._at]",
+        (f"{SERVICE}/test_json_bodies.py::test_lists_and_objects_are_counted_wherever_they_are",),
+    ),
+    Mutant(
+        "lists in objects of objects that do not count",
+        "service/json_bodies.py",
+        "            self._count_lists(start)\n            return value\n",
+        "            return value\n",
+        (f"{SERVICE}/test_json_bodies.py::test_lists_and_objects_are_counted_wherever_they_are",),
+    ),
+    Mutant(
         "keys of long JSON that come twice",
         "service/json_bodies.py",
         "        return once_each(pairs)\n",

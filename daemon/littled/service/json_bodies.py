@@ -22,6 +22,8 @@ from littled_client.sources import TwiceError, once_each
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 # What ends an element, by what begins it, with the comma between two of them.
 _ENDS: Final = {"[": "],", "{": "},", '"': '",'}
+# Where brackets begin nothing.
+_STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _BETWEEN_LISTS: Final = re.compile(r"\],[ \t\n\r]*\[")
 
 
@@ -107,15 +109,22 @@ class _Pieces:
 
     def _element(self) -> Any:
         if self._next != "[":
-            return self._one()
+            start, value = self._at, self._one()
+            self._count_lists(start)
+            return value
         found: list[Any] = []
         while self._goes_on("]", is_first=not found):
             start = self._at
             self._read_some(found)
-            self._lists += sum(self._text.count(sign, start, self._at) for sign in "[{")
-            if self._lists > HTTP_JSON_LISTS_MAX:
-                raise _TooMuch(f"has more than {HTTP_JSON_LISTS_MAX} lists and objects")
+            self._count_lists(start)
         return found
+
+    def _count_lists(self, start: int) -> None:
+        """Count the lists and objects in what was read from some place on."""
+        read = _STRINGS.sub("", self._text[start : self._at])
+        self._lists += sum(map(read.count, "[{"))
+        if self._lists > HTTP_JSON_LISTS_MAX:
+            raise _TooMuch(f"has more than {HTTP_JSON_LISTS_MAX} lists and objects")
 
     def _goes_on(self, end: str, *, is_first: bool) -> bool:
         """Pass over what stands before the next element; False, and beyond the end, if none is."""

@@ -154,3 +154,18 @@ def test_keys_of_what_is_read_in_pieces_come_once() -> None:
         b'[1,1,1,1,1,1,{"a":1,"a":2}]',
     ):
         assert outcome(body) == twice
+
+
+def test_lists_and_objects_are_counted_wherever_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in texts, where their brackets mean nothing."""
+    monkeypatch.setattr(json_bodies, "HTTP_JSON_LISTS_MAX", 3)
+    monkeypatch.setattr(json_bodies, "HTTP_JSON_PIECE_CHARACTERS", PIECE)
+    texts = ["[[[[[[[[", '"[{', "\\", '\\"{{{{[', "", "]]["]
+    for value in ([[texts[0]], {texts[1]: 1}, texts], {"[[[[": "{{{{", "[": texts}):
+        assert outcome(json.dumps(value).encode()) == value
+    for many in (
+        b'{"a":{"b":[[],[]]}}',
+        b'{"a":{},"b":{"c":{}},"d":{}}',
+        b'{"a":["[",[],[],{},[]]}',
+    ):
+        assert outcome(many) == "the body has more than 3 lists and objects"
