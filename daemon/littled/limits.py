@@ -253,8 +253,8 @@ HTTP_CONNECTIONS_MAX = 128
 HTTP_EVENT_STREAMS_MAX = 64
 # What all clients of HTTP together may take, questions and rows aside, in the units of a peer's
 # allowance: an eighth of the loop's time, some 200 requests a second. Who asks for more waits, and
-# nobody is refused for it. Each origin has as much once more for questions, by their bytes, and for
-# questions and rows that are refused.
+# nobody is refused for it. Those who ask for health and metrics have as much for themselves, and
+# each origin once more for questions, by their bytes, and for questions and rows that are refused.
 HTTP_UNITS_MAX = 2_000
 HTTP_UNITS_PER_SECOND = 25_000
 # Bytes that take one unit at their worst: a megabyte of empty lists, or of pieces of one byte each.
@@ -276,10 +276,9 @@ METRICS_ANEW_UNITS = 60
 STATUS_STREAMS_MAX = 256
 # What a release takes that is told in a form for the first time, and each value of its rule: those
 # of 4,000 points come to 20 ms, of 500 sets of points to 60. What was made is kept, up to so many
-# bytes; a rule takes so many for each value.
+# bytes.
 RELEASE_ANEW_UNITS = 20
 RELEASE_VALUE_UNITS = 2
-RELEASE_VALUE_BYTES = 64
 HTTP_RELEASES_KEPT_BYTES = 8 * 1024 * 1024
 # Requests for health and metrics under way at once, which no other page can use up: more than all
 # who watch one daemon.

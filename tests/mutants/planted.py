@@ -2573,8 +2573,8 @@ FAIRNESS = (
     Mutant(
         "HTTP without an allowance",
         "service/http_turns.py",
-        "self._allowance.spend(took)",
-        "self._allowance.spend(0 * took)",
+        "self.allowance.spend(took)",
+        "self.allowance.spend(0 * took)",
         (f"{SERVICE}/test_http_turns.py",),
     ),
     Mutant(
@@ -2689,6 +2689,66 @@ FAIRNESS = (
         ),
     ),
     Mutant(
+        "watchers that wait for what is made for others",
+        "service/http_turns.py",
+        "return {lane: _Waiting(now) for lane in Lane}",
+        "return dict.fromkeys(Lane, _Waiting(now))",
+        (
+            f"{SERVICE}/test_http_turns.py::test_who_watches_does_not_wait_for_what_is_made_for_others",
+        ),
+    ),
+    Mutant(
+        "metrics that are made among what others ask for",
+        "service/http_watching.py",
+        "self._turns.made(Lane.WATCHING, origin_in(request), making)",
+        "self._turns.made(Lane.OTHERS, origin_in(request), making)",
+        (f"{SERVICE}/test_http.py::test_health_and_metrics_wait_for_nothing_that_others_have_had",),
+    ),
+    Mutant(
+        "all that is made for an origin before others have their turn",
+        "service/http_turns.py",
+        "            self._makings[origin] = asked\n",
+        "            self._makings = {origin: asked, **self._makings}\n",
+        (f"{SERVICE}/test_http_turns.py::test_origins_take_turns_with_what_is_made_for_them",),
+    ),
+    Mutant(
+        "releases of events that are made beside the turns",
+        "service/http_rules.py",
+        "        return lambda release: self._made(request, self._texts.event(release))\n",
+        "        async def shown(release: Release) -> bytes:\n"
+        "            making = self._texts.event(release)\n"
+        "            next(making)\n"
+        "            try:\n"
+        "                next(making)\n"
+        "            except StopIteration as end:\n"
+        "                return end.value\n\n"
+        "        return shown\n",
+        (f"{SERVICE}/test_http.py::test_releases_are_made_in_turns_for_events_too",),
+    ),
+    Mutant(
+        "wrong requests for a rule that cost nothing",
+        "service/release_texts.py",
+        "        finally:\n            yield RELEASE",
+        "        finally:\n            pass\n        if made:\n            yield RELEASE",
+        (f"{SERVICE}/test_release_texts.py::test_what_goes_wrong_is_paid_for",),
+    ),
+    Mutant(
+        "rules that are kept with what is told of them",
+        "service/release_texts.py",
+        "            self._read = key, rule_from_dict(rule)\n",
+        "            self._read = key, rule_from_dict(rule)\n"
+        '            self._keep((*key, "rule"), self._read, 64 * values_in(rule))\n',
+        (f"{SERVICE}/test_release_texts.py::test_what_is_told_of_many_large_releases_is_kept",),
+    ),
+    Mutant(
+        "a release that all who ask at a time pay for",
+        "service/release_texts.py",
+        "        try:\n            made = make()\n            self._keep(key, made, size(made))\n"
+        "        finally:\n            yield",
+        "        try:\n            made = make()\n        finally:\n            yield",
+        (f"{SERVICE}/test_release_texts.py::test_what_two_ask_for_at_a_time_is_made_once",),
+    ),
+    Mutant(
         "requests that wait for all that is made",
         "service/http_turns.py",
         "self._makes_next = not makes",
@@ -2765,8 +2825,8 @@ FAIRNESS = (
     Mutant(
         "all requests of HTTP begun in one turn",
         "service/http_turns.py",
-        "            done += took\n",
-        "",
+        "done += self._next_lane().go_on()",
+        "self._next_lane().go_on()",
         (f"{SERVICE}/test_http_turns.py",),
     ),
     Mutant(

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import hdrs, web
 
@@ -18,16 +18,18 @@ from littled.service.http_errors import AGAIN, HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_numbers import number_in
 from littled.service.http_routes import FORMATS
-from littled.service.http_slots import Shares
+from littled.service.http_slots import Shares, origin_in
 from littled.service.http_surface import Handler, Surface
-from littled.service.http_turns import HttpTurns
-from littled.service.news import Positions, Wanted, tell
+from littled.service.http_turns import HttpTurns, Lane
+from littled.service.news import Positions, Shown, Wanted, tell
 from littled.service.release_texts import ReleaseTexts
-from littled.service.turns import at_once
+from littled.service.turns import Making
 from littled_protocol import limits
 from littled_protocol.facts import ShortRelease
 from littled_protocol.messages import Release
 from littled_protocol.rules import DIALECTS, Dialect, Rule, RuleError, Words, sql_function
+
+T = TypeVar("T")
 
 
 class RulePages:
@@ -73,11 +75,15 @@ class RulePages:
         if release is None or release.rule is None:
             raise web.HTTPNotFound(text="no rule has been published yet\n")
         if form == "json":
-            text = await self._turns.made(self._texts.text(release))
+            text = await self._made(request, self._texts.text(release))
             return web.Response(text=text, content_type="application/json")
-        return web.Response(text=await self._written(release, form, request.query) + "\n")
+        try:
+            text = await self._made(request, self._written(release, form, request.query))
+        except RuleError as error:
+            raise web.HTTPBadRequest(text=f"{error}\n") from None
+        return web.Response(text=text + "\n")
 
-    async def _written(self, release: Release, form: str, asked: Mapping[str, str]) -> str:
+    def _written(self, release: Release, form: str, asked: Mapping[str, str]) -> Making[str]:
         """A rule as text or SQL, in the words of its learner."""
         column, dialect = asked.get("column", "x"), _dialect(asked)
         name = asked.get("name", release.learner.partition("/")[2])
@@ -90,10 +96,7 @@ class RulePages:
             ),
         }
         depends, writes = write[form]
-        try:
-            return await self._turns.made(self._texts.written(release, (form, *depends), writes))
-        except RuleError as error:
-            raise web.HTTPBadRequest(text=f"{error}\n") from None
+        return self._texts.written(release, (form, *depends), writes)
 
     async def history(self, request: web.Request) -> web.Response:
         """Releases in short."""
@@ -101,7 +104,7 @@ class RulePages:
         releases, texts = self._surface.releases, self._texts
 
         async def shorten(some: Iterable[Release]) -> list[ShortRelease]:
-            return await self._turns.made(texts.shorts(some))
+            return await self._made(request, texts.shorts(some))
 
         return as_json(await history(releases, learner, after, shorten))
 
@@ -115,8 +118,9 @@ class RulePages:
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Releases of a learner as they come."""
         learner = self._learner(request)
-        version = _version(request.headers, "Last-Event-ID")
-        return await self._sent(request, partial(self._stream, learner=learner, version=version))
+        version, shown = _version(request.headers, "Last-Event-ID"), self._shown(request)
+        stream = partial(self._stream, shown=shown, learner=learner, version=version)
+        return await self._sent(request, stream)
 
     async def all_events(self, request: web.Request) -> web.StreamResponse:
         """Releases of all learners, and positions."""
@@ -140,7 +144,7 @@ class RulePages:
                 surface.instance,
                 self._positions,
                 rights.sees,
-                self._release_data,
+                self._shown(request),
                 partial(_write, response),
                 self._turns.turns.to_send,
                 self._stopping,
@@ -168,7 +172,9 @@ class RulePages:
                 request.transport.abort()
         return response
 
-    async def _stream(self, response: web.StreamResponse, learner: str, version: int) -> None:
+    async def _stream(
+        self, response: web.StreamResponse, shown: Shown, learner: str, version: int
+    ) -> None:
         """Write releases as they come, until the reader is gone or slow, or the daemon stops.
 
         The last figure of quality comes at once, and the next ones as they do; they have no id, as
@@ -182,7 +188,7 @@ class RulePages:
                 for release in await releases.after(learner, version):
                     await self._turns.turns.to_send()
                     head = f"id: {release.version}\nevent: release\ndata: ".encode()
-                    await _write(response, head + self._release_data(release) + b"\n\n")
+                    await _write(response, head + await shown(release) + b"\n\n")
                     version = release.version
                 for facts in figures.after(learner, number):
                     await _write(response, _quality_event({"learner": learner, **facts}))
@@ -211,9 +217,12 @@ class RulePages:
             raise web.HTTPNotFound(text="there is no such learner\n")
         return learner
 
-    def _release_data(self, release: Release) -> bytes:
-        """A release as JSON, made by whoever has its turn to send it first."""
-        return at_once(self._texts.event(release))
+    async def _made(self, request: web.Request, making: Making[T]) -> T:
+        return await self._turns.made(Lane.OTHERS, origin_in(request), making)
+
+    def _shown(self, request: web.Request) -> Shown:
+        """What shows a stream of events its releases: made in turns, for whoever asks first."""
+        return lambda release: self._made(request, self._texts.event(release))
 
 
 def _too_many_events() -> web.HTTPException:

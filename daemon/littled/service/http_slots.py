@@ -110,7 +110,7 @@ class Shares:
         self, request: web.Request, most: int, full: Callable[[], Exception]
     ) -> Iterator[None]:
         """Have one of so many places; where none is left for the peer, raises what `full` makes."""
-        origin = _origin(request)
+        origin = origin_in(request)
         if self._taken[origin] >= share_of(most) or self._taken.total() >= most:
             raise full()
         self._taken[origin] += 1
@@ -120,7 +120,7 @@ class Shares:
             one_less(self._taken, origin)
 
 
-def _origin(request: web.Request) -> str:
+def origin_in(request: web.Request) -> str:
     """Where a request comes from; those whose peer is gone are of one origin."""
     peer = request.get_extra_info("socket")
     try:

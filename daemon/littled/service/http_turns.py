@@ -1,10 +1,11 @@
 """Turns of the HTTP side: its clients together are one worker beside the sessions of the protocol.
 
 Nobody is refused here: a request whose head is there waits until it is begun, one or two in a turn
-of the loop, and what takes long to make is made a little in each turn. All of it comes out of one
-allowance, but for questions and rows, which have limits of their own and cost a budget or a disk.
-Those of one origin wait as long as it has spent its own allowance: for the bytes of questions, and
-for what was refused.
+of the loop, and what takes long to make is made a little in each turn, for one origin after the
+other. All of it comes out of one allowance, but for those who watch, who have one for themselves
+and so wait for nobody else, and for questions and rows, which have limits of their own and cost a
+budget or a disk. Those of one origin wait as long as it has spent its own allowance: for the bytes
+of questions, and for what was refused.
 """
 
 from __future__ import annotations
@@ -36,6 +37,65 @@ class Lane(Enum):
     OTHERS = auto()
 
 
+class _Waiting:
+    """Who waits in a lane: requests to be begun, and what is being made for others."""
+
+    def __init__(self, now: float) -> None:
+        self.allowance = Allowance(now, _RATE)
+        self.begins: deque[Begin] = deque()
+        self.waits = False
+        # The origin whose turn is next comes first, and of each what came first.
+        self._makings: dict[str, deque[tuple[Making[Any], asyncio.Future[Any]]]] = {}
+        self._makes_next = True
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether anything is left to do."""
+        return bool(self._makings or self.begins)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something is left that could be done now."""
+        return self.is_asked and not self.allowance.is_spent
+
+    def make(self, origin: str, making: Making[T], future: asyncio.Future[T]) -> None:
+        """Let something be made for an origin, after what it has asked for before."""
+        self._makings.setdefault(origin, deque()).append((making, future))
+
+    def go_on(self) -> float:
+        """Begin a request, or make a piece; return what work it was."""
+        # What is made and what is begun take turns: neither waits for all of the other.
+        makes = bool(self._makings) and (self._makes_next or not self.begins)
+        self._makes_next = not makes
+        took = self._make_on() if makes else self.begins.popleft()()
+        self.allowance.spend(took)
+        return took
+
+    def _make_on(self) -> float:
+        """Make a piece for the origin whose turn it is; the others have theirs before its next."""
+        origin = next(iter(self._makings))
+        asked = self._makings.pop(origin)
+        took = _piece(*asked[0])
+        if took is None:
+            asked.popleft()
+        if asked:
+            self._makings[origin] = asked
+        return took or 0
+
+
+def _piece(making: Making[Any], future: asyncio.Future[Any]) -> float | None:
+    """Make a piece of something; return what work it was, None if there is no more to make."""
+    if future.done():  # whoever asked is gone
+        return None
+    try:
+        return next(making)
+    except StopIteration as end:
+        future.set_result(end.value)
+    except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+        future.set_exception(error)
+    return None
+
+
 class _Origin:
     """One origin's requests with bodies, and what it may still send in vain."""
 
@@ -55,12 +115,6 @@ class HttpTurns:
         # Whoever spent something lately, the last one last; and those that have something to begin.
         self._origins: dict[str, _Origin] = {}
         self._feeding: deque[_Origin] = deque()
-        # The one that is served next comes first.
-        self._lanes: deque[deque[Begin]] = deque((deque(), deque()))
-        self._lane: dict[Lane, deque[Begin]] = dict(zip(Lane, self._lanes, strict=True))
-        self._makings: deque[tuple[Making[Any], asyncio.Future[Any]]] = deque()
-        self._makes_next = True
-        self._waits = False
 
     @cached_property
     def turns(self) -> Turns:
@@ -68,13 +122,19 @@ class HttpTurns:
         return Turns() if self._given is None else self._given
 
     @cached_property
-    def _allowance(self) -> Allowance:
-        return Allowance(asyncio.get_running_loop().time(), _RATE)
+    def _lane(self) -> dict[Lane, _Waiting]:
+        now = asyncio.get_running_loop().time()
+        return {lane: _Waiting(now) for lane in Lane}
+
+    @cached_property
+    def _lanes(self) -> deque[_Waiting]:
+        """The one that is served next comes first."""
+        return deque(self._lane.values())
 
     def add(self, lane: Lane, begin: Begin) -> None:
         """Let a request be begun when it is its turn."""
-        self._lane[lane].append(begin)
-        self._take_turn()
+        self._lane[lane].begins.append(begin)
+        self._take_turn(self._lane[lane])
 
     def add_feeding(self, origin: str, begin: Begin) -> None:
         """Let a request that brings a body be begun, before others, if its origin may have it."""
@@ -87,11 +147,11 @@ class HttpTurns:
         """Take from what an origin may ask for with bodies."""
         self._origin(origin).allowance.spend(units)
 
-    async def made(self, making: Making[T]) -> T:
-        """Wait for what is made in turns; one thing after the other."""
+    async def made(self, lane: Lane, origin: str, making: Making[T]) -> T:
+        """Wait for what is made in turns; for one origin one thing after the other."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._makings.append((making, future))
-        self._take_turn()
+        self._lane[lane].make(origin, making, future)
+        self._take_turn(self._lane[lane])
         return await future
 
     def work(self, units: int) -> int:
@@ -104,23 +164,15 @@ class HttpTurns:
                 if one.begins:
                     self._feed(one)
                 continue
-            # What is made and what is begun take turns: neither waits for all of the other.
-            makes = bool(self._makings) and (self._makes_next or not any(self._lanes))
-            self._makes_next = not makes
-            took = self._make_on() if makes else self._begin_next()
-            self._allowance.spend(took)
-            done += took
-        self._wait_for_allowance()
+            done += self._next_lane().go_on()
+        for waiting in self._lanes:
+            self._wait_for_allowance(waiting)
         return round(done)
 
     @property
     def has_work(self) -> bool:
         """Whether something is left that could be done now."""
-        return bool(self._feeding) or (self._is_asked and not self._allowance.is_spent)
-
-    @property
-    def _is_asked(self) -> bool:
-        return bool(self._makings or any(self._lanes))
+        return bool(self._feeding) or any(waiting.has_work for waiting in self._lanes)
 
     def _origin(self, name: str) -> _Origin:
         """What is known of an origin; one that was not heard of for long makes room."""
@@ -141,43 +193,28 @@ class HttpTurns:
             self._feeding.append(one)
             self.turns.add(self)
 
-    def _begin_next(self) -> int:
-        if not self._lanes[0]:
+    def _next_lane(self) -> _Waiting:
+        """The lane whose turn it is, of those that have work; the other one has the next."""
+        while not self._lanes[0].has_work:
             self._lanes.rotate()
-        begin = self._lanes[0].popleft()
         self._lanes.rotate()
-        return begin()
+        return self._lanes[-1]
 
-    def _make_on(self) -> float:
-        """Make a piece of what is first."""
-        making, future = self._makings[0]
-        if future.done():  # whoever asked is gone
-            self._makings.popleft()
-            return 0
-        try:
-            return next(making)
-        except StopIteration as end:
-            future.set_result(end.value)
-        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
-            future.set_exception(error)
-        self._makings.popleft()
-        return 0
-
-    def _take_turn(self) -> None:
-        self._wait_for_allowance()
+    def _take_turn(self, waiting: _Waiting) -> None:
+        self._wait_for_allowance(waiting)
         if self.has_work:
             self.turns.add(self)
 
-    def _wait_for_allowance(self) -> None:
+    def _wait_for_allowance(self, waiting: _Waiting) -> None:
         """Come back when there is allowance again for what is asked, if there is none."""
-        if not self._is_asked or self._waits:
+        if not waiting.is_asked or waiting.waits:
             return
         loop = asyncio.get_running_loop()
-        seconds = self._allowance.wait_seconds(loop.time())
+        seconds = waiting.allowance.wait_seconds(loop.time())
         if seconds > 0:
-            self._waits = True
-            loop.call_later(seconds, self._go_on)
+            waiting.waits = True
+            loop.call_later(seconds, self._go_on, waiting)
 
-    def _go_on(self) -> None:
-        self._waits = False
-        self._take_turn()
+    def _go_on(self, waiting: _Waiting) -> None:
+        waiting.waits = False
+        self._take_turn(waiting)

@@ -15,8 +15,9 @@ from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_numbers import number_in
 from littled.service.http_routes import INDEX, SCHEMAS, STATUS_LIMIT_MAX
+from littled.service.http_slots import origin_in
 from littled.service.http_surface import Handler, Surface
-from littled.service.http_turns import HttpTurns
+from littled.service.http_turns import HttpTurns, Lane
 from littled.service.page import POLICY, page_file
 from littled.service.planning import Plans
 from littled.service.statuses import Names, StatusTexts, status_page
@@ -90,14 +91,16 @@ class WatchPages:
         only = set(asked.getall("stream")) if "stream" in asked else None
         check_here(surface, sorted(filter(rights.sees, only or ())))
         names, more = status_page(self._names, rights, only=only, after=after, most=most)
-        text = await self._turns.made(self._statuses.answer(names, more=more))
+        making = self._statuses.answer(names, more=more)
+        text = await self._turns.made(Lane.OTHERS, origin_in(request), making)
         return web.Response(text=text, content_type="application/json")
 
     async def metrics(self, request: web.Request) -> web.Response:
         """Numbers for Prometheus."""
         accepted = request.headers.get(hdrs.ACCEPT, "")
         sees = partial(request[RIGHTS].may, Permission.OPERATE)
-        body, kind = await self._turns.made(self._surface.metrics(accepted, sees))
+        making = self._surface.metrics(accepted, sees)
+        body, kind = await self._turns.made(Lane.WATCHING, origin_in(request), making)
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind, hdrs.VARY: hdrs.ACCEPT})
 
     async def plan(self, request: web.Request) -> web.Response:

@@ -30,6 +30,7 @@ from littled_protocol.messages import Release, check_learner
 
 Write = Callable[[bytes], Awaitable[None]]
 Turn = Callable[[], Awaitable[None]]
+Shown = Callable[[Release], Awaitable[bytes]]
 
 
 class Positions:
@@ -112,7 +113,7 @@ async def tell(
     instance: str,
     positions: Positions,
     sees: Callable[[str], bool],
-    shown: Callable[[Release], bytes],
+    shown: Shown,
     write: Write,
     turn: Turn,
     stopping: asyncio.Event,
@@ -138,7 +139,7 @@ async def tell(
             while releases.version(learner) > versions[learner]:
                 for release in await releases.after(learner, versions[learner]):
                     await turn()
-                    await write(b"event: release\ndata: " + shown(release) + b"\n\n")
+                    await write(b"event: release\ndata: " + await shown(release) + b"\n\n")
                     versions[learner] = release.version
                     said_at = loop.time()
             for facts in figures.after(learner, told[learner]):

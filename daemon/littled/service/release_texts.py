@@ -14,7 +14,6 @@ from littled.limits import (
     HTTP_RELEASES_KEPT_BYTES,
     HTTP_UNITS_PER_STREAM,
     RELEASE_ANEW_UNITS,
-    RELEASE_VALUE_BYTES,
     RELEASE_VALUE_UNITS,
 )
 from littled.service.history import short
@@ -38,6 +37,8 @@ class ReleaseTexts:
         # The one that was asked for last comes last; with its bytes.
         self._kept: dict[tuple[str, int, Hashable], tuple[Any, int]] = {}
         self._bytes = 0
+        # The rule that was read last: it takes many times what is told of it.
+        self._read: tuple[tuple[str, int], Rule] | None = None
 
     def text(self, release: Release) -> Making[str]:
         """A release as JSON."""
@@ -89,36 +90,32 @@ class ReleaseTexts:
         rule = release.rule
         if rule is None:
             return None
-        key = release.learner, release.version, "rule"
-        if key not in self._kept:
-            self._keep(key, rule_from_dict(rule), RELEASE_VALUE_BYTES * values_in(rule))
-        found: Rule = self._kept_at(key)
-        return found
+        key = release.learner, release.version
+        if self._read is None or self._read[0] != key:
+            self._read = key, rule_from_dict(rule)
+        return self._read[1]
 
     def _made(
         self, release: Release, form: Hashable, make: Callable[[], T], size: Callable[[T], int]
     ) -> Making[T]:
         key = release.learner, release.version, form
         if key in self._kept:
+            found: T
+            found, _ = self._kept[key] = self._kept.pop(key)
             yield HTTP_UNITS_PER_STREAM
-        if key not in self._kept:
-            yield RELEASE_ANEW_UNITS + RELEASE_VALUE_UNITS * values_in(release.rule)
+            return found
+        # Made before others have their turn, who may want the same; what goes wrong costs as much.
+        try:
             made = make()
             self._keep(key, made, size(made))
-            return made
-        found: T = self._kept_at(key)
-        return found
-
-    def _kept_at(self, key: tuple[str, int, Hashable]) -> Any:
-        """What is kept, which so becomes the one that was asked for last."""
-        self._kept[key] = self._kept.pop(key)
-        return self._kept[key][0]
+        finally:
+            yield RELEASE_ANEW_UNITS + RELEASE_VALUE_UNITS * values_in(release.rule)
+        return made
 
     def _keep(self, key: tuple[str, int, Hashable], made: Any, size: int) -> None:
-        """Keep something, in the place of what nobody has asked for the longest."""
-        before = self._kept.pop(key, (None, 0))[1]
+        """Keep something new, in the place of what nobody has asked for the longest."""
         self._kept[key] = made, size + _KEY_BYTES
-        self._bytes += size + _KEY_BYTES - before
+        self._bytes += size + _KEY_BYTES
         while self._bytes > HTTP_RELEASES_KEPT_BYTES and len(self._kept) > 1:
             oldest = next(iter(self._kept))
             self._bytes -= self._kept.pop(oldest)[1]

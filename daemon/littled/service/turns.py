@@ -30,16 +30,6 @@ Making: TypeAlias = Generator[float, None, T]
 """Something that is made a little at a time: says what work each piece was, and returns it."""
 
 
-def at_once(making: Making[T]) -> T:
-    """Make something without waiting for turns."""
-    while True:
-        try:
-            next(making)
-        except StopIteration as end:
-            made: T = end.value
-            return made
-
-
 class Worker(Protocol):
     """Somebody with work in hand."""
 

@@ -11,12 +11,15 @@ from typing import Any
 import aiohttp
 import pytest
 
-from littled.limits import HTTP_QUESTION_DIRECT_BYTES
+from littled.limits import HTTP_QUESTION_DIRECT_BYTES, HTTP_UNITS_MAX
 from littled.service import http_asking, http_bodies, http_rules, planning
 from littled.service.access import Access, Gate, Grant, Permission, digest_of, one_token
 from littled.service.http import HttpServer
+from littled.service.http_turns import HttpTurns, Lane
 from littled.service.planning import Plans
 from littled.service.questions import asked_in, question_bytes_max
+from littled.service.release_texts import ReleaseTexts
+from littled_protocol.messages import Release
 from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
 from support.sites import LEARNER, TOKEN, FakeDaemon, Site, figure, large, run, stored
 
@@ -694,3 +697,54 @@ async def test_a_name_of_no_file_is_not_looked_for(
 ) -> None:
     assert (await site.get(f"/page/{name}"))[0] in (400, 404)
     assert caplog.records == []
+
+
+# --- What is made for whom ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", ["/events?after=flights/late:0", "/rules/flights/late/events"])
+async def test_releases_are_made_in_turns_for_events_too(
+    site: Site, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    """So that whoever replays large ones over and over waits for itself."""
+    works, made = False, 0
+    work, facts = HttpTurns.work, ReleaseTexts._facts
+
+    def watched(turns: HttpTurns, units: int) -> int:
+        nonlocal works
+        works = True
+        try:
+            return work(turns, units)
+        finally:
+            works = False
+
+    def counted(texts: ReleaseTexts, release: Release) -> Any:
+        nonlocal made
+        assert works, "a release was made outside the turns of HTTP"
+        made += 1
+        return facts(texts, release)
+
+    monkeypatch.setattr(HttpTurns, "work", watched)
+    monkeypatch.setattr(ReleaseTexts, "_facts", counted)
+    site.daemon.releases.announce([large(version) for version in range(1, 4)])
+    for _ in range(2):
+        async with site.client.get(site.url(page)) as response:
+            told: list[int] = []
+            while len(told) < 3:
+                line = await asyncio.wait_for(response.content.readuntil(b"\n\n"), 10)
+                told += [
+                    json.loads(each.partition(b"data: ")[2])["version"]
+                    for each in line.split(b"\n")
+                    if each.startswith(b"data: ") and b'"version"' in each
+                ]
+            assert told == [1, 2, 3]
+    assert made == 3
+
+
+async def test_health_and_metrics_wait_for_nothing_that_others_have_had(site: Site) -> None:
+    others = site.rules._turns._lane[Lane.OTHERS]
+    others.allowance.spend(100 * HTTP_UNITS_MAX)
+    for page in ("/healthz", "/metrics"):
+        assert (await site.get(page))[0] == 200
+    others.allowance.wait_seconds(asyncio.get_running_loop().time())
+    assert others.allowance.is_spent

@@ -113,7 +113,7 @@ async def test_what_takes_long_is_made_a_little_in_each_turn() -> None:
             yield WORK_PER_PEER_UNITS
         return "made"
 
-    making = asyncio.ensure_future(requests.turns.made(long()))
+    making = asyncio.ensure_future(requests.turns.made(Lane.OTHERS, "here", long()))
     requests.add("request")
     while not making.done():
         before = pieces
@@ -135,11 +135,11 @@ async def test_what_goes_wrong_is_raised_where_it_is_waited_for() -> None:
         while True:
             yield 1.0
 
-    left = asyncio.ensure_future(requests.turns.made(endless()))
+    left = asyncio.ensure_future(requests.turns.made(Lane.OTHERS, "here", endless()))
     await asyncio.sleep(0)
     left.cancel()  # by a client that is gone
     with pytest.raises(KeyError, match="no such metric"):
-        await requests.turns.made(wrong())
+        await requests.turns.made(Lane.OTHERS, "here", wrong())
 
 
 async def test_an_origin_that_has_sent_in_vain_waits_and_no_other_does() -> None:
@@ -180,9 +180,53 @@ async def test_requests_are_begun_while_something_is_made() -> None:
         while True:
             yield 1.0
 
-    making = asyncio.ensure_future(requests.turns.made(endless()))
+    making = asyncio.ensure_future(requests.turns.made(Lane.OTHERS, "here", endless()))
     for number in range(3):
         requests.add(f"watcher {number}", Lane.WATCHING)
     await requests.until(lambda: len(requests.begun) == 3)
     assert not making.done()
     making.cancel()
+
+
+async def test_who_watches_does_not_wait_for_what_is_made_for_others() -> None:
+    """However much it is: it has taken the allowance of all but those who watch."""
+    requests, pieces = Requests(), 0
+
+    def dear() -> Making[None]:
+        nonlocal pieces
+        while True:
+            pieces += 1
+            yield 100 * HTTP_UNITS_MAX
+
+    def metrics() -> Making[str]:
+        for _ in range(10):
+            yield WORK_PER_PEER_UNITS
+        return "metrics"
+
+    makings = [
+        asyncio.ensure_future(requests.turns.made(Lane.OTHERS, origin, dear()))
+        for origin in ("here", "there")
+    ]
+    requests.add("other")
+    await requests.until(lambda: pieces == 1)
+    requests.add("watcher", Lane.WATCHING)
+    async with asyncio.timeout(5):
+        assert await requests.turns.made(Lane.WATCHING, "here", metrics()) == "metrics"
+    assert (requests.begun, pieces) == (["watcher"], 1)
+    for making in makings:
+        making.cancel()
+
+
+async def test_origins_take_turns_with_what_is_made_for_them() -> None:
+    requests, pieces = Requests(), []
+
+    def some(name: str) -> Making[str]:
+        for _ in range(3):
+            pieces.append(name)
+            yield 1.0
+        return name
+
+    asked = [("crowd 1", "crowd"), ("crowd 2", "crowd"), ("one", "here"), ("another", "there")]
+    made = [requests.turns.made(Lane.OTHERS, origin, some(name)) for name, origin in asked]
+    assert await asyncio.gather(*made) == [name for name, _ in asked]
+    assert pieces == [*["crowd 1", "one", "another"] * 3, *["crowd 2"] * 3]

@@ -12,7 +12,7 @@ from littled.service import release_texts
 from littled.service.release_texts import ReleaseTexts, values_in
 from littled_client.published import Published
 from littled_protocol.messages import Release
-from littled_protocol.rules import Rule, Words, rule_from_dict
+from littled_protocol.rules import Rule, RuleError, Words, rule_from_dict
 from support.making import made
 
 WORDS = Words("departure delay", "min", -30, "late", "not late")
@@ -86,3 +86,33 @@ def test_a_release_without_a_rule_is_told() -> None:
 
 def test_values_are_counted_at_any_depth() -> None:
     assert values_in({"a": [1, [2, "x"], {"b": True}], "c": None}) == 4
+
+
+@pytest.mark.parametrize("form", ["short", "event"])
+def test_what_is_told_of_many_large_releases_is_kept(
+    texts: ReleaseTexts, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """It is short: the rules that it was made of, which take many times as much, are not kept."""
+    monkeypatch.setattr(release_texts, "HTTP_RELEASES_KEPT_BYTES", 32 * 10_000)
+    releases = [release(version, 1_000) for version in range(1, 33)]
+    tell = getattr(texts, form)
+    told = [made(tell(one)) for one in releases]
+    assert [pieces for _, pieces in told] == [[anew(1_000)]] * 32
+    again = [made(tell(one)) for one in releases]
+    assert again == [(value, [HTTP_UNITS_PER_STREAM]) for value, _ in told]
+
+
+def test_what_two_ask_for_at_a_time_is_made_once(texts: ReleaseTexts) -> None:
+    first, second = texts.event(release(1)), texts.event(release(1))
+    assert [next(first), next(second)] == [anew(5), HTTP_UNITS_PER_STREAM]
+    assert made(second) == made(first)
+
+
+def test_what_goes_wrong_is_paid_for(texts: ReleaseTexts) -> None:
+    def wrong(_: Rule, __: Words) -> str:
+        raise RuleError("no such column")
+
+    making = texts.written(release(1, 300), ("sql", "x"), wrong)
+    assert next(making) == anew(300)
+    with pytest.raises(RuleError, match="no such column"):
+        next(making)
