@@ -2872,6 +2872,44 @@ FAIRNESS = (
         (f"{SERVICE}/test_receiving.py",),
     ),
     Mutant(
+        "a frame of a session taken for the one before it, of the same length",
+        "service/sessions.py",
+        "if not is_long or self._placed_bytes != before:",
+        "if not is_long:",
+        (f"{ENDS}::test_who_sends_frame_after_frame_of_one_length_lets_others_have_their_turn",),
+    ),
+    Mutant(
+        "a frame that is whole and has to grow",
+        "service/sessions.py",
+        "return None if is_whole or self._held_by",
+        "return None if self._held_by",
+        (f"{ENDS}::test_who_cannot_help_it_that_a_frame_does_not_come_on_goes_on",),
+    ),
+    Mutant(
+        "a session that waits for memory which it does not need any more",
+        "service/sessions.py",
+        "or self._proven\n                self.release(receiving)\n",
+        "or self._proven\n",
+        (f"{ENDS}::test_who_waits_for_memory_with_a_whole_frame_is_read_on_once_that_is_taken",),
+    ),
+    Mutant(
+        "a frame that has to have grown before it may",
+        "service/receiving.py",
+        "if before is not None and now is not None and now - before < FRAME_GROWTH_BYTES:",
+        "if now is not None and now - (before or 0) < FRAME_GROWTH_BYTES:",
+        (f"{SERVICE}/test_receiving.py::test_a_frame_has_its_time_from_when_it_may_come",),
+    ),
+    Mutant(
+        "one receiver that fails and keeps its place",
+        "service/receiving.py",
+        "                self.give_back(receiver)\n                receiver.stalled()",
+        "                receiver.stalled()",
+        (
+            f"{SERVICE}/test_receiving.py"
+            "::test_a_receiver_that_fails_does_not_keep_its_place_or_others",
+        ),
+    ),
+    Mutant(
         "an origin that may have all memory for long frames",
         "service/receiving.py",
         "return self._granted_bytes[origin] <= FRAMES_OF_ORIGIN_TIMES * self._free_bytes",

@@ -42,15 +42,18 @@ class Receiver(Protocol):
 
     @property
     def growing_bytes(self) -> int | None:
-        """How much of the frame is there; None while it cannot grow as nothing is read."""
+        """How much has come, now and before; None while a frame is whole or must not be read on."""
 
 
 @dataclass(slots=True)
 class _Grant:
-    """A place for a frame: its length, and how much of the frame was there at the last look."""
+    """A place for a frame: its length, and how much had come from its peer at the last look.
+
+    came_bytes: None where there was no look yet, or nothing could come.
+    """
 
     frame_bytes: int
-    there_bytes: int
+    came_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,8 @@ class Receiving:
             return True
         if not self._looking:
             self._looking = True
-            self._note_growth()
             self._loop.call_later(FRAME_GROWTH_SECONDS, self._look)
+            self._note_growth()
         return False
 
     def give_back(self, receiver: Receiver) -> bool:
@@ -128,7 +131,7 @@ class Receiving:
             self._turn_of_proven = not wish.proven
             self._free_bytes -= wish.frame_bytes
             self._granted_bytes[receiver.origin] += wish.frame_bytes
-            self._grants[receiver] = _Grant(wish.frame_bytes, receiver.growing_bytes or 0)
+            self._grants[receiver] = _Grant(wish.frame_bytes)
             receiver.granted()
 
     def _next_line(self) -> Line[Receiver] | None:
@@ -147,13 +150,15 @@ class Receiving:
         self._looking = bool(self._wishes)
         if not self._looking:
             return
+        # At first, and the place before its receiver: whatever goes wrong there, no place is lost.
+        self._loop.call_later(FRAME_GROWTH_SECONDS, self._look)
         for receiver, grant in list(self._grants.items()):
-            there = receiver.growing_bytes
-            if there is not None and there - grant.there_bytes < FRAME_GROWTH_BYTES:
+            before, now = grant.came_bytes, receiver.growing_bytes
+            if before is not None and now is not None and now - before < FRAME_GROWTH_BYTES:
+                self.give_back(receiver)
                 receiver.stalled()
         self._note_growth()
-        self._loop.call_later(FRAME_GROWTH_SECONDS, self._look)
 
     def _note_growth(self) -> None:
         for receiver, grant in self._grants.items():
-            grant.there_bytes = receiver.growing_bytes or grant.there_bytes
+            grant.came_bytes = receiver.growing_bytes

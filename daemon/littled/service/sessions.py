@@ -180,6 +180,8 @@ class Session(Guest, asyncio.BufferedProtocol):
         self._unsent_bytes = self._swept_bytes = 0
         self._subscriptions = 0
         self._allowance = Allowance(self._connected_at)
+        # Bytes that have come in all, and of them those before the frame that came last.
+        self._received_bytes = self._placed_bytes = 0
         # Bytes in hand as of the last count; whether whole messages may be among them.
         self._buffered_bytes = 0
         self.has_work = False
@@ -235,6 +237,7 @@ class Session(Guest, asyncio.BufferedProtocol):
             self._frame_at = self._loop.time()
             if self._connection.state is State.START:
                 self._foreign = asks_by_http(bytes(self._context.buffer[: min(nbytes, 4)]))
+        self._received_bytes += nbytes
         self._connection.receive_data(self._context.buffer[:nbytes])
         turns = self._context.turns
         if self in turns:  # enough is waiting already
@@ -503,9 +506,15 @@ class Session(Guest, asyncio.BufferedProtocol):
         if not (self._held_by or self._buffered_bytes or connection.frame_begun):
             return  # nothing is in hand, nor was before
         if not self.has_work:
-            if connection.frame_pending_bytes <= FRAME_SHORT_BYTES:
+            before, is_long = self._placed_bytes, connection.frame_pending_bytes > FRAME_SHORT_BYTES
+            # Frames of one length are told apart by where they begin.
+            self._placed_bytes = self._received_bytes - connection.buffered_bytes
+            if not is_long or self._placed_bytes != before:
                 self._proven = receiving.give_back(self) or self._proven
-            elif not receiving.ask(self, connection.frame_pending_bytes, proven=self._proven):
+                self.release(receiving)
+            if is_long and not receiving.ask(
+                self, connection.frame_pending_bytes, proven=self._proven
+            ):
                 self.hold(receiving)
             self.release(self._context.turns)
         self._count_buffered()
@@ -525,9 +534,13 @@ class Session(Guest, asyncio.BufferedProtocol):
 
     @property
     def growing_bytes(self) -> int | None:
-        """How much of a frame is there; None while the daemon itself is not ready to read on."""
-        its_own_fault = {self._allowance, self._writable, self._asked}
-        return None if self._held_by - its_own_fault else self._connection.buffered_bytes
+        """How much has come; None while the daemon itself is not ready to take a frame or the rest.
+
+        Who has spent its allowance, or does not read, has itself to blame.
+        """
+        is_whole = self._connection.buffered_bytes >= self._connection.frame_pending_bytes
+        its_own_fault = {self._allowance, self._writable}
+        return None if is_whole or self._held_by - its_own_fault else self._received_bytes
 
     def _count_unsent(self, unsent: int) -> None:
         """Count what waits to be sent; where it is too much in all, the slowest peer is dropped."""

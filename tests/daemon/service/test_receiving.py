@@ -182,6 +182,53 @@ async def test_frames_that_stand_still_end_while_others_wait(
     assert not unread.ended
 
 
+async def test_a_frame_has_its_time_from_when_it_may_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not from the last look, if it had its place or could be read on only later."""
+    monkeypatch.setattr(module, "FRAME_GROWTH_SECONDS", 600.0)
+    pool = Receiving()
+    crowd = [Sender(pool) for _ in range(GRANTS)]
+    assert all(sender.ask() for sender in crowd)
+    unread = crowd[0]
+    waiting = [Sender(pool) for _ in range(3 * GRANTS)]
+    assert not any(sender.ask() for sender in waiting)
+    unread.there = None
+    pool._look()
+    assert [sender for sender in crowd if not sender.ended] == [unread]
+    unread.there = 0
+    early, late = waiting[0], next(sender for sender in waiting if not sender.may_read)
+    pool.give_back(early)
+    assert late.may_read
+    for ended in (False, True):
+        pool._look()
+        assert (unread.ended, late.ended) == (ended, ended)
+    assert not waiting[-1].may_read  # somebody waited all the time
+
+
+async def test_a_receiver_that_fails_does_not_keep_its_place_or_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "FRAME_GROWTH_SECONDS", 0.02)
+    failures: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+
+    class Broken(Sender):
+        def stalled(self) -> None:
+            raise AttributeError("it is broken")
+
+    pool = Receiving()
+    crowd = [Broken(pool), *(Sender(pool) for _ in range(GRANTS - 1))]
+    assert all(sender.ask() for sender in crowd)
+    waiting = [Sender(pool) for _ in range(GRANTS)]
+    for sender in waiting:
+        sender.there = None
+        assert not sender.ask()
+    async with asyncio.timeout(5.0):
+        while not all(sender.may_read for sender in waiting):  # noqa: ASYNC110 - no event says so
+            await asyncio.sleep(0.01)
+    assert all(sender.ended for sender in crowd[1:])
+    assert len(failures) == 1
+
+
 @pytest.mark.parametrize("origins", [1, 3, 100])
 async def test_what_is_free_and_what_is_granted_is_all_there_is(origins: int) -> None:
     """Whoever asks, once or several times, for one frame or another, finishes it or leaves."""

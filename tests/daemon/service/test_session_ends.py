@@ -91,6 +91,26 @@ def asking(stream: str) -> bytes:
     return encode_frame(Predict(os.urandom(16), f"{stream}/late", 1, b"1"))
 
 
+def asking_at_length() -> bytes:
+    """A request of a length for which a frame needs a place."""
+    return encode_frame(Predict(os.urandom(16), "flights/late", 1, bytes(200_000)))
+
+
+def spent() -> Allowance:
+    """An allowance of which nothing is left for ten minutes."""
+    allowance = Allowance(asyncio.get_running_loop().time(), Rate(1.0, 1.0, 0.0))
+    allowance.spend(600.0)
+    return allowance
+
+
+async def come(session: Session, data: bytes) -> None:
+    """Have bytes come at once, whatever a socket would take, and have them dealt with."""
+    session._context.buffer[: len(data)] = data
+    session.buffer_updated(len(data))
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
 async def over(session: Session) -> None:
     """Wait for the end of a session."""
     async with asyncio.timeout(SECONDS):
@@ -245,3 +265,101 @@ async def test_who_waits_for_memory_and_has_its_allowance_back_waits_once(
                 await asyncio.sleep(0.01)
         assert len(context.receiving._wishes) == 1
     assert context.receiving._free_bytes == free
+
+
+async def test_frame_after_frame_of_one_length_comes_on_while_others_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However little of a frame is there, when more was there of the one before it."""
+    monkeypatch.setattr(receiving, "FRAME_GROWTH_SECONDS", 600.0)
+    monkeypatch.setattr(receiving, "FRAMES_OF_ORIGIN_TIMES", 0)  # one frame for each
+    context, crowd = make_context(), "uid 2"
+    pool = context.receiving
+    async with (
+        joined(context) as (feeder, _),
+        joined(context, crowd) as (holder, _),
+        joined(context, crowd) as (waiting, _),
+    ):
+        feeder._allowance = Allowance(0.0, Rate(1e9, 1.0, 1.0))
+        frame, left = asking_at_length(), 100_000
+        await come(feeder, frame[:left])
+        await come(holder, LONG)
+        holder.hold(object())  # it cannot help it
+        await come(waiting, LONG)
+        for there in (50_000, 20_000, 10_000):
+            following = asking_at_length()
+            await come(feeder, frame[left:] + following[:there])
+            frame, left = following, there
+            pool._look()
+            assert not feeder._ending
+        assert waiting in pool._wishes
+        for _ in range(2):
+            pool._look()
+        assert feeder._ending
+        assert not holder._ending
+        for each in (holder, waiting):
+            each.cut(ErrorCode.LIMIT_EXCEEDED)
+
+
+async def test_who_sends_frame_after_frame_of_one_length_lets_others_have_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(receiving, "FRAME_GROWTH_SECONDS", 600.0)
+    monkeypatch.setattr(receiving, "FRAMES_GRANTED_BYTES", limits.frame_bytes_max)
+    context = make_context()
+    pool = context.receiving
+    async with joined(context) as (feeder, _), joined(context, "uid 2") as (other, _):
+        feeder._allowance = Allowance(0.0, Rate(1e9, 1.0, 1.0))
+        first, second = asking_at_length(), asking_at_length()
+        await come(feeder, first[:50_000])
+        await come(other, LONG)
+        assert (feeder in pool._grants, other in pool._grants) == (True, False)
+        await come(feeder, first[50_000:] + second[:50_000])
+        assert (feeder in pool._grants, other in pool._grants) == (False, True)
+        assert feeder._proven
+        other.fail(ErrorCode.LIMIT_EXCEEDED)
+        assert feeder in pool._grants
+        assert not feeder._held_by
+
+
+@pytest.mark.parametrize(
+    ("why", "ends"), [("whole", False), ("answers", False), ("allowance", True)]
+)
+async def test_who_cannot_help_it_that_a_frame_does_not_come_on_goes_on(
+    why: str, *, ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receiving, "FRAME_GROWTH_SECONDS", 600.0)
+    monkeypatch.setattr(receiving, "FRAMES_GRANTED_BYTES", limits.frame_bytes_max)
+    context = make_context()
+    async with joined(context) as (session, _), joined(context, "uid 2") as (waiting, _):
+        frame = asking_at_length()
+        if why == "whole":
+            session._allowance = spent()
+        await come(session, frame if why == "whole" else frame[:-1])
+        if why != "whole":
+            session.hold(session._asked if why == "answers" else session._allowance)
+        assert session in context.receiving._grants
+        await come(waiting, LONG)
+        for _ in range(3):
+            context.receiving._look()
+        assert session._ending is ends
+        session.cut(ErrorCode.LIMIT_EXCEEDED)
+
+
+async def test_who_waits_for_memory_with_a_whole_frame_is_read_on_once_that_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(receiving, "FRAME_GROWTH_SECONDS", 600.0)
+    monkeypatch.setattr(receiving, "FRAMES_GRANTED_BYTES", limits.frame_bytes_max)
+    context = make_context()
+    async with joined(context) as (session, _), joined(context, "uid 2") as (holder, _):
+        await come(holder, LONG)
+        session._allowance = spent()
+        await come(session, asking_at_length())
+        assert session in context.receiving._wishes
+        session._allowance.spend(-1e9)
+        session._go_on()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert session not in context.receiving._wishes
+        assert context.receiving not in session._held_by
