@@ -53,9 +53,13 @@ def status_page(
     """The streams that a status tells of as far as `rights` let it, and whether there are more.
 
     only: those that are asked about. after: leave out the streams up to this one; all, if there is
-    none of this name. most: tell of so many.
+    none of this name that may be seen. most: tell of so many.
     """
-    first = 0 if after is None else names.place.get(after, len(names.all)) + 1
+    nowhere = len(names.all)
+    if after is None:
+        first = 0
+    else:
+        first = 1 + (names.place.get(after, nowhere) if rights.sees(after) else nowhere)
     some = _either(rights.streams, only)
     if some is None:
         chosen = list(names.all[first : None if most is None else first + most + 1])

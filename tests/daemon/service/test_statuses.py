@@ -59,6 +59,12 @@ def test_only_what_is_asked_for_and_may_be_seen_is_told() -> None:
     assert page(SOME, only={"a"}) == ([], False)
 
 
+@pytest.mark.parametrize("after", ["b", "c", "nobody"])
+def test_what_comes_after_a_stream_that_may_not_be_seen_is_not_told(after: str) -> None:
+    """It would tell whether there is a stream of that name, and its place."""
+    assert page(SOME, after=after) == ([], False)
+
+
 def test_a_frame_has_as_many_streams_as_it_has_room_for() -> None:
     names = [f"s{number}" for number in range(3 * STATUS_STREAMS_MAX)]
     size = 10
