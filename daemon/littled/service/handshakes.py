@@ -65,6 +65,18 @@ class _Tls(sslproto.SSLProtocol):
             self._app_transport = _Transport(self._loop, self)
         return self._app_transport
 
+    def _check_shutdown_timeout(self) -> None:
+        """End a goodbye that is not answered; while the peer takes what is left, its guest judges.
+
+        The library would drop what is left: it has no look at how the peer takes it.
+        """
+        if self._app_transport is not None and self._app_transport.get_write_buffer_size():
+            self._shutdown_timeout_handle = self._loop.call_later(
+                limits.close_seconds, self._check_shutdown_timeout
+            )
+        else:
+            super()._check_shutdown_timeout()  # type: ignore[misc]
+
     def _set_read_buffer_limits(self, *_: object) -> None:
         """Read nothing more while anything waits for the guest to read on."""
         self._incoming_high_water, self._incoming_low_water = 1, 0

@@ -13,6 +13,7 @@ import pytest
 
 from littled.limits import TLS_READ_BYTES
 from littled.service.handshakes import shake_hands
+from littled_protocol import limits
 from support.certificates import Authority
 
 SECONDS = 20.0
@@ -146,6 +147,29 @@ async def test_a_connection_that_is_closed_twice_can_be_aborted(
         assert not guest.is_over.is_set()
         guest.transport.abort()
         await guest.is_over.wait()
+
+
+async def test_who_takes_its_time_gets_all_that_was_written_before_the_goodbye(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And has as long for its own goodbye as ever."""
+    monkeypatch.setattr(limits, "close_seconds", 0.1)
+    size, taken = 2_000_000, 0
+    async with (
+        joined(contexts, bytearray(TLS_READ_BYTES), 0) as (guest, peer),
+        asyncio.timeout(SECONDS),
+    ):
+        assert guest.transport is not None
+        guest.transport.write(bytes(size))
+        guest.transport.close()
+        for _ in range(5):
+            await asyncio.sleep(0.1)
+            taken += len(await asyncio.to_thread(peer.recv, 1 << 14))
+            assert not guest.is_over.is_set()
+        while data := await asyncio.to_thread(peer.recv, 1 << 20):
+            taken += len(data)
+        assert taken == size
+        await guest.is_over.wait()  # without a goodbye of the peer's
 
 
 async def test_who_speaks_no_tls_is_no_guest(contexts: Contexts) -> None:
