@@ -2511,6 +2511,43 @@ FAIRNESS = (
         (f"{SERVICE}/test_handshakes.py::test_all_that_a_peer_has_not_taken_is_told",),
     ),
     Mutant(
+        "answers cut off two seconds after they were written, with TLS",
+        "service/handshakes.py",
+        "if self._app_transport is not None and self._app_transport.get_write_buffer_size():",
+        "if False:",
+        (
+            f"{SERVICE}/test_handshakes.py"
+            "::test_who_takes_its_time_gets_all_that_was_written_before_the_goodbye",
+        ),
+    ),
+    Mutant(
+        "a connection with TLS for as long as its peer says no goodbye",
+        "service/handshakes.py",
+        "super()._check_shutdown_timeout()",
+        "pass",
+        (
+            f"{SERVICE}/test_handshakes.py"
+            "::test_who_takes_its_time_gets_all_that_was_written_before_the_goodbye",
+        ),
+    ),
+    Mutant(
+        "one broken newcomer that keeps all others",
+        "service/reception.py",
+        "except Exception as error:  # noqa: BLE001 - whatever it was, the others come in",
+        "except OSError as error:",
+        (
+            f"{SERVICE}/test_http_connections.py"
+            "::test_a_newcomer_that_fails_does_not_keep_the_others",
+        ),
+    ),
+    Mutant(
+        "one broken session that ends all looks at the others",
+        "service/daemon.py",
+        "except Exception as error:  # noqa: BLE001 - whatever it was, the others go on",
+        "except OSError as error:",
+        (f"{ENDS}::test_a_session_that_fails_does_not_end_the_looks_at_others",),
+    ),
+    Mutant(
         "one broken connection of HTTP that keeps all others",
         "service/http_connections.py",
         "except Exception as error:  # noqa: BLE001 - whatever it was, the others go on",
@@ -2769,6 +2806,16 @@ FAIRNESS = (
         "0",
         (
             f"{SERVICE}/test_release_texts.py::test_a_release_is_made_once_and_paid_for_by_its_values",
+        ),
+    ),
+    Mutant(
+        "a status that tells the place of a stream that may not be seen",
+        "service/statuses.py",
+        "(names.place.get(after, nowhere) if rights.sees(after) else nowhere)",
+        "names.place.get(after, nowhere)",
+        (
+            f"{SERVICE}/test_statuses.py"
+            "::test_what_comes_after_a_stream_that_may_not_be_seen_is_not_told",
         ),
     ),
     Mutant(

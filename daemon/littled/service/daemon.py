@@ -608,7 +608,11 @@ class Daemon:
             await asyncio.sleep(SWEEP_SECONDS)
             now = self._loop.time()
             for session in list(context.sessions):
-                session.check_time(now)
+                try:
+                    session.check_time(now)
+                except Exception as error:  # noqa: BLE001 - whatever it was, the others go on
+                    self._log.error("session failed", exc_info=error)
+                    session.forget_unsent()
             reception.check_time(now, limits.first_frame_seconds)
             tell_left_out(self._log)
 

@@ -238,7 +238,11 @@ class Reception:
             if _state(newcomer.socket) & _GONE:
                 newcomer.socket.close()
                 continue
-            self._enter(newcomer)
+            try:
+                self._enter(newcomer)
+            except Exception as error:  # noqa: BLE001 - whatever it was, the others come in
+                self._log.error("connection failed", exc_info=error)
+                newcomer.socket.close()
             # A handshake of TLS takes some milliseconds.
             secret = self._listeners[newcomer.listener].tls is not None
             entries += ENTRIES_PER_TURN if secret else 1

@@ -24,6 +24,7 @@ from littled.service.elsewhere import Nowhere
 from littled.service.figures import Figures
 from littled.service.http import HttpServer
 from littled.service.http_connections import HttpConnection
+from littled.service.reception import Newcomer
 from littled.service.subscribers import Releases
 from littled.service.turns import Making
 from littled_protocol import limits
@@ -319,6 +320,25 @@ async def test_a_connection_that_fails_does_not_keep_the_others(
     monkeypatch.setattr(HttpConnection, "check_time", broken)
     for _ in range(2):
         assert await site.rest(await site.connect(HEALTHZ[:-2])) == b""
+    assert len(failed) == 1
+    assert await is_well(site)
+
+
+async def test_a_newcomer_that_fails_does_not_keep_the_others(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reception = site.connections._reception
+    make, failed = reception._make, list[Newcomer]()
+
+    def broken(newcomer: Newcomer) -> Any:
+        if not failed:
+            failed.append(newcomer)
+            raise AttributeError("it is broken")
+        return make(newcomer)
+
+    monkeypatch.setattr(reception, "_make", broken)
+    with suppress(ConnectionError):
+        assert await site.rest(await site.connect(HEALTHZ)) == b""
     assert len(failed) == 1
     assert await is_well(site)
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from littled.engine.predictions import refusal
-from littled.service import receiving, sessions
+from littled.service import daemon, receiving, sessions
 from littled.service.access import Access, Gate
 from littled.service.admission import Admission
 from littled.service.daemon import Daemon
@@ -199,6 +199,26 @@ async def test_a_stop_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) ->
             await Daemon._see_out(cast("Any", SimpleNamespace(_failure=None)), context)
         await over(stuck)
         await over(other)
+
+
+async def test_a_session_that_fails_does_not_end_the_looks_at_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(daemon, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(daemon, "tell_left_out", lambda _: None)
+    monkeypatch.setattr(limits, "idle_seconds", 0.0)
+    context, events = make_context(), list[str]()
+    log = SimpleNamespace(error=lambda event, **_: events.append(event))
+    of_daemon: Any = SimpleNamespace(_loop=asyncio.get_running_loop(), _log=log)
+    reception: Any = SimpleNamespace(check_time=lambda *_: None)
+    async with joined(context) as (broken, _), joined(context) as (other, _):
+        monkeypatch.setattr(broken, "check_time", lambda _: 1 / 0)
+        sweep = asyncio.create_task(Daemon._sweep(of_daemon, context, reception))
+        await over(broken)
+        await over(other)
+        assert not sweep.done()
+        sweep.cancel()
+    assert events == ["session failed"]
 
 
 async def test_names_that_a_peer_makes_up_are_not_kept() -> None:
