@@ -2432,6 +2432,13 @@ FAIRNESS = (
         (f"{SERVICE}/test_crowds.py::test_unfinished_frames_of_all_peers_have_their_place",),
     ),
     Mutant(
+        "all handshakes that have come in one turn",
+        "service/handshakes.py",
+        "        if self._incoming.pending:\n",
+        "        if False:\n",
+        (f"{SERVICE}/test_handshakes.py::test_handshakes_go_on_one_in_a_turn_and_by_origin",),
+    ),
+    Mutant(
         "nobody accepted behind some of one origin that wait",
         "service/reception.py",
         "most = min(self._at_once[number], ENTERING_MAX - len(self._speaking))",

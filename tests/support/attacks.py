@@ -97,7 +97,7 @@ ATTACKS = {
 
 
 @functools.cache
-def _client_hello() -> bytes:
+def client_hello() -> bytes:
     """What a client of TLS says first."""
     sent = ssl.MemoryBIO()
     with contextlib.suppress(ssl.SSLWantReadError):
@@ -109,7 +109,7 @@ def _client_hello() -> bytes:
 
 # At ports of HTTP, where a request is good for one connection, and of TLS.
 OTHER_ATTACKS = {
-    "begin a handshake": Attack(first=lambda _: _client_hello(), leaves_at=1),
+    "begin a handshake": Attack(first=lambda _: client_hello(), leaves_at=1),
     "ask for health": Attack(first=lambda _: b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     "ask for metrics": Attack(first=lambda _: b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"),
 }

@@ -6,10 +6,40 @@ import asyncio
 import socket
 import ssl
 from asyncio import sslproto
+from dataclasses import dataclass
 from typing import cast
 
 from littled.limits import TLS_READ_BYTES
+from littled.service.lines import Line
 from littled_protocol import limits
+
+
+class Handshakes:
+    """Goes on with handshakes when it is their turn: one in a turn of the loop, by origin.
+
+    What a peer has sent takes a millisecond or two, and many may send it at once.
+    """
+
+    def __init__(self) -> None:
+        """Begin with none, on the running loop."""
+        self._loop = asyncio.get_running_loop()
+        self._line: Line[_Tls] = Line()
+        self._going_on = False
+
+    def wait(self, tls: _Tls, origin: str) -> None:
+        """Go on with this one later."""
+        self._line.add(tls, origin)
+        if not self._going_on:
+            self._going_on = True
+            self._loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        tls = self._line.take()
+        self._going_on = bool(self._line)
+        if self._going_on:
+            self._loop.call_soon(self._go_on)
+        assert tls is not None, "so many were there"
+        tls.go_on()
 
 
 class _Transport(sslproto._SSLProtocolTransport):
@@ -37,13 +67,16 @@ class _Tls(sslproto.SSLProtocol):
 
     # The library would keep 256 KiB for each connection.
     max_size = TLS_READ_BYTES
+    # The library's own.
+    _incoming: ssl.MemoryBIO
+    _state: sslproto.SSLProtocolState
 
     def __init__(
         self,
         guest: asyncio.BaseProtocol,
         context: ssl.SSLContext,
         done: asyncio.Future[None],
-        buffer: bytearray,
+        place: Place,
     ) -> None:
         """Shake hands for a guest, and say when it is done."""
         super().__init__(
@@ -57,7 +90,26 @@ class _Tls(sslproto.SSLProtocol):
             ssl_shutdown_timeout=cast("int", limits.close_seconds),
         )
         # The loop fills it and has it emptied within one step.
-        self._ssl_buffer, self._ssl_buffer_view = buffer, memoryview(buffer)
+        self._ssl_buffer, self._ssl_buffer_view = place.buffer, memoryview(place.buffer)
+        self._place = place
+
+    def _do_handshake(self) -> None:
+        """Go on in turn where the peer has sent something; until then nothing more is read."""
+        if self._incoming.pending:
+            self._beneath.pause_reading()
+            self._place.handshakes.wait(self, self._place.origin)
+        else:
+            super()._do_handshake()  # type: ignore[misc]
+
+    def go_on(self) -> None:
+        """Go on with what the peer has sent, unless it has left meanwhile or took too long."""
+        if self._state is sslproto.SSLProtocolState.DO_HANDSHAKE:
+            self._beneath.resume_reading()
+            super()._do_handshake()  # type: ignore[misc]
+
+    @property
+    def _beneath(self) -> asyncio.Transport:
+        return cast("asyncio.Transport", self._transport)
 
     def _get_app_transport(self) -> sslproto._SSLProtocolTransport:
         """Make the guest's side of the connection, once."""
@@ -82,20 +134,23 @@ class _Tls(sslproto.SSLProtocol):
         self._incoming_high_water, self._incoming_low_water = 1, 0
 
 
-async def shake_hands(
-    guest: asyncio.BaseProtocol,
-    accepted: socket.socket,
-    context: ssl.SSLContext,
-    buffer: bytearray,
-) -> None:
-    """Give a connection to a guest once there is TLS on it; raises OSError when there is none.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a connection came in: from `origin`, to a `buffer` of `TLS_READ_BYTES` for all."""
 
-    buffer: of `TLS_READ_BYTES`, for all connections of one loop.
-    """
+    handshakes: Handshakes
+    origin: str
+    buffer: bytearray
+
+
+async def shake_hands(
+    guest: asyncio.BaseProtocol, accepted: socket.socket, context: ssl.SSLContext, place: Place
+) -> None:
+    """Give a connection to a guest once there is TLS on it; raises OSError when there is none."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
     transport, _ = await loop.connect_accepted_socket(
-        lambda: _Tls(guest, context, done, buffer), accepted
+        lambda: _Tls(guest, context, done, place), accepted
     )
     try:
         await done

@@ -32,7 +32,7 @@ from littled.limits import (
     TLS_READ_BYTES,
 )
 from littled.service.admission import Admission, Full, one_less
-from littled.service.handshakes import shake_hands
+from littled.service.handshakes import Handshakes, Place, shake_hands
 from littled.service.lines import Line
 from littled.service.listeners import Listener, origin_of
 from littled.service.logs import Log
@@ -103,6 +103,7 @@ class Reception:
         # How many are accepted in a turn: more where they all have left when they are looked at.
         self._at_once = [ACCEPTS_PER_TURN] * len(listeners)
         self._tls_buffer = bytearray(TLS_READ_BYTES)
+        self._handshakes = Handshakes()
         self._entering: dict[Guest, asyncio.Task[None]] = {}
         self._retries: dict[int, asyncio.TimerHandle] = {}
         self.accepted = 0
@@ -276,7 +277,8 @@ class Reception:
             if tls is None:
                 await self._loop.connect_accepted_socket(lambda: guest, newcomer.socket)
             else:
-                await shake_hands(guest, newcomer.socket, tls, self._tls_buffer)
+                place = Place(self._handshakes, newcomer.origin, self._tls_buffer)
+                await shake_hands(guest, newcomer.socket, tls, place)
         except BaseException as error:
             self._admission.leave(guest)
             newcomer.socket.close()

@@ -3,17 +3,19 @@
 import asyncio
 import socket
 import ssl
+from asyncio import sslproto
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from littled.limits import TLS_READ_BYTES
-from littled.service.handshakes import shake_hands
+from littled.service.handshakes import Handshakes, Place, shake_hands
 from littled_protocol import limits
+from support.attacks import client_hello
 from support.certificates import Authority
 
 SECONDS = 20.0
@@ -59,7 +61,8 @@ async def joined(
     accepted.setblocking(False)
     peer.settimeout(SECONDS)
     guest = Guest(wanted)
-    shaking = asyncio.create_task(shake_hands(guest, accepted, contexts[0], buffer))
+    place = Place(Handshakes(), "here", buffer)
+    shaking = asyncio.create_task(shake_hands(guest, accepted, contexts[0], place))
     wrap = partial(contexts[1].wrap_socket, server_hostname="localhost")
     with await asyncio.to_thread(wrap, peer) as wrapped:
         await shaking
@@ -178,7 +181,52 @@ async def test_who_speaks_no_tls_is_no_guest(contexts: Contexts) -> None:
         accepted.setblocking(False)
         guest = Guest()
         peer.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        place = Place(Handshakes(), "here", bytearray(TLS_READ_BYTES))
         with pytest.raises(OSError, match="SSL"):
-            await shake_hands(guest, accepted, contexts[0], bytearray(TLS_READ_BYTES))
+            await shake_hands(guest, accepted, contexts[0], place)
         assert not guest.came
         assert guest.transport is None
+
+
+async def test_handshakes_go_on_one_in_a_turn_and_by_origin(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was let in before, and sends the rest of what it has to say at the same time."""
+    loop, turns, went_on = asyncio.get_running_loop(), 0, list[tuple[int, str]]()
+    all_went_on = asyncio.Event()
+    peers: list[socket.socket] = []
+    real = sslproto.SSLProtocol._do_handshake  # type: ignore[attr-defined]
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        loop.call_soon(turn)
+
+    def counted(tls: Any) -> None:
+        if tls._incoming.pending:
+            went_on.append((turns, tls._place.origin))
+            if len(went_on) == len(peers):
+                all_went_on.set()
+        real(tls)
+
+    monkeypatch.setattr(sslproto.SSLProtocol, "_do_handshake", counted)
+    handshakes, buffer = Handshakes(), bytearray(TLS_READ_BYTES)
+    shaking = []
+    for origin in (*["a crowd"] * 8, "elsewhere"):
+        accepted, peer = socket.socketpair()
+        accepted.setblocking(False)
+        peers.append(peer)
+        place = Place(handshakes, origin, buffer)
+        shaking.append(loop.create_task(shake_hands(Guest(), accepted, contexts[0], place)))
+    await asyncio.sleep(0.05)  # until all are read from
+    turn()
+    for peer in peers:
+        peer.sendall(client_hello())
+    async with asyncio.timeout(SECONDS):
+        await all_went_on.wait()
+    assert len({at for at, _ in went_on}) == len(peers)
+    assert "elsewhere" in [origin for _, origin in went_on[:2]]
+    for task, peer in zip(shaking, peers, strict=True):
+        task.cancel()
+        peer.close()
+    await asyncio.gather(*shaking, return_exceptions=True)
