@@ -276,9 +276,10 @@ async def _jump(world: World, faults: Faults) -> None:
 
 @contextmanager
 def _closed_in_the_end() -> Iterator[None]:
-    """Close sockets that listen and locks, as the kernel does for a process that is gone."""
+    """Close sockets that listen, locks and tails, as the kernel does where a process is gone."""
     listening: list[socket.socket] = []
     locks: list[FolderLock] = []
+    tails: list[tail.Tail] = []
 
     def listen(listener: socket.socket, *backlog: int) -> None:
         listening.append(listener)
@@ -288,11 +289,16 @@ def _closed_in_the_end() -> Iterator[None]:
         locks.append(made)
         locked(made, path)
 
-    locked = FolderLock.__init__
+    def open_tail(made: tail.Tail) -> None:
+        tails.append(made)
+        opened(made)
+
+    locked, opened = FolderLock.__init__, tail.Tail.open
     try:
         with (
             patch.object(socket.socket, "listen", listen),
             patch.object(FolderLock, "__init__", lock),
+            patch.object(tail.Tail, "open", open_tail),
         ):
             yield
     finally:
@@ -300,6 +306,8 @@ def _closed_in_the_end() -> Iterator[None]:
             listener.close()
         for each in locks:
             each.release()
+        for made in tails:
+            made.close()
 
 
 def one_life(machine: Machine, store: Path, faults: Faults) -> tuple[Path, bool]:
