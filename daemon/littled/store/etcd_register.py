@@ -167,9 +167,12 @@ class EtcdRegister:
         """See Register."""
         assert isinstance(expected, EtcdRevision)
         first = {_OWNER: _owner_value(expected.epoch + 1)}
+        last: dict[str, bytes] | None = None
+        if expected.lost:
+            # Until all of it is there again it is still a lost one, as if written elsewhere.
+            first[_STORE] = _store_value(mark.instance, "0")
+            last = {_STORE: _store_value(mark.instance, expected.cluster)}
         owned = self._commit(first, expected, unchanged_since=expected.at)
-        # The store's key last: until all of a lost mark is there again, it is still a lost one.
-        last = {_STORE: _store_value(mark.instance, expected.cluster)} if expected.lost else None
         owned = self._put(mark, replace(owned, epoch=expected.epoch + 1, lost=""), last=last)
         self._witness.begin(owned.cluster, owned.at)
         return owned

@@ -342,7 +342,8 @@ def _check(
     if mark.instance != facts.instance or any(
         mark.streams[stream].genesis != stream_facts.genesis
         if stream in mark.streams
-        else history.journal.last_record(stream) >= 0
+        # one that has nothing, but restores that were killed before the mark was written
+        else history.journal.last_record(stream) >= len(history.restores.of(stream))
         for stream, stream_facts in facts.streams.items()
     ):
         raise StoreRefused(

@@ -291,17 +291,27 @@ class SqliteWriting:
                         pass
 
     def put_alone(self, producer: Row, record: Row) -> None:
-        """Put a producer and its one record, durable on return, into the tail; see above."""
-        alone = producer, record
+        """Put a producer and its one record, durable on return, into the tail; see above.
+
+        After any error nothing more is committed: the slot may be there, and another token would
+        make it one of a later moment.
+        """
         with self._turn:
             if self._failed:
                 raise StoreFailed("an earlier commit failed")
-            if not self._tail.put(alone):
-                self._put_without_slot(alone)
-                return
-            self._waiting.append(alone)
-            if time.monotonic() - self._looked >= STORE_PLACE_SECONDS:
-                self.check_place()
+            try:
+                self._put_alone((producer, record))
+            except BaseException:
+                self._failed = True
+                raise
+
+    def _put_alone(self, alone: Alone) -> None:
+        if not self._tail.put(alone):
+            self._put_without_slot(alone)
+            return
+        self._waiting.append(alone)
+        if time.monotonic() - self._looked >= STORE_PLACE_SECONDS:
+            self.check_place()
 
     def _put_without_slot(self, alone: Alone) -> None:
         """The same where the tail is not open, or full, or the record is too long for it."""

@@ -580,6 +580,30 @@ def test_an_earlier_database_beside_the_tail_of_a_later_session_is_refused(
         feed(again, [1])
 
 
+def test_a_record_whose_sync_failed_leaves_a_sound_store(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may stand there whole. Who reads beside it must not draw a token behind it."""
+    store = Store.open(path)
+    feed(store, [1])
+    feed(store, [1])
+
+    def fails(*_: object) -> None:
+        raise OSError(errno.EIO, "no")
+
+    monkeypatch.setattr(Disk, "sync", fails)
+    with pytest.raises(StoreFailed, match="EIO"):
+        feed(store, [1])
+    monkeypatch.undo()
+    assert store._writing is not None
+    with pytest.raises(StoreFailed, match="an earlier commit failed"):
+        store._writing.bring_in()  # as a reader does that has been let in already
+    store.close()
+    assert verify(path).findings == ()
+    with Store.open(path) as again:
+        assert again.position(STREAM) in (2, 3)
+
+
 def test_a_whole_copy_stays_one_where_its_restore_fails(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
