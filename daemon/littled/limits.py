@@ -52,6 +52,9 @@ ENTERING_MAX = 2048
 ACCEPTS_PER_TURN = 16
 LEAVERS_PER_TURN = 48
 ENTRIES_PER_TURN = 2
+# Of one origin, steps of handshakes that wait for their turn. With more none of its newcomers is
+# let in: they would take each other's places among the connections before their turn has come.
+HANDSHAKES_WAITING_MAX = 8
 # Connections that the kernel keeps waiting in front of each listener. Who finds it full asks again
 # after a second. A flood fills any queue; this one is passed through in less than half of that.
 CONNECT_BACKLOG = 4096

@@ -1731,6 +1731,13 @@ RESTORES = (
         (f"{STORE}/test_tail.py::test_whoever_comes_next_finds_the_tail",),
     ),
     Mutant(
+        "a commit behind a record whose sync has failed",
+        "store/sqlite.py",
+        "            except BaseException:\n                self._failed = True\n",
+        "            except BaseException:\n",
+        (f"{STORE}/test_tail.py::test_a_record_whose_sync_failed_leaves_a_sound_store",),
+    ),
+    Mutant(
         "a tail that is removed beside an earlier database",
         "store/tail.py",
         "slot[0] == token or known(slot[1]) for slot in slots",
@@ -1763,9 +1770,8 @@ RESTORES = (
     Mutant(
         "a lost mark in etcd that counts as found before it is written again",
         "store/etcd_register.py",
-        "        owned = self._commit(first, expected, unchanged_since=expected.at)\n        # The",
-        "        first |= {_STORE: _store_value(mark.instance, expected.cluster)}\n"
-        "        owned = self._commit(first, expected, unchanged_since=expected.at)\n        # The",
+        'first[_STORE] = _store_value(mark.instance, "0")',
+        "first[_STORE] = _store_value(mark.instance, expected.cluster)",
         (f"{STORE}/test_etcd_register.py::test_a_restore_that_breaks_off_leaves_a_lost_mark_lost",),
     ),
     Mutant(
@@ -2430,6 +2436,30 @@ FAIRNESS = (
         "            self._put_aside(data)\n",
         "            self._buffer += data\n",
         (f"{SERVICE}/test_crowds.py::test_unfinished_frames_of_all_peers_have_their_place",),
+    ),
+    Mutant(
+        "a crowd whose handshakes cut each other off",
+        "service/handshakes.py",
+        "return self._line.of(origin) < HANDSHAKES_WAITING_MAX",
+        "return True",
+        (f"{SERVICE}/test_handshakes.py::test_handshakes_go_on_one_in_a_turn_and_by_origin",),
+    ),
+    Mutant(
+        "large pieces that count as much as small ones",
+        "service/http_turns.py",
+        "            self._had[origin] += took\n",
+        "            self._had[origin] += 1.0\n",
+        (
+            f"{SERVICE}/test_http_turns.py"
+            "::test_who_wants_large_pieces_keeps_nobody_waiting_who_wants_many_small_ones",
+        ),
+    ),
+    Mutant(
+        "a history that goes on after rights were lost",
+        "service/news.py",
+        "                    if stopping.is_set():  # also",
+        "                    if False:  # also",
+        (f"{SERVICE}/test_news.py::test_a_long_history_ends_where_its_reader_has_lost_its_rights",),
     ),
     Mutant(
         "all handshakes that have come in one turn",

@@ -9,7 +9,7 @@ from asyncio import sslproto
 from dataclasses import dataclass
 from typing import cast
 
-from littled.limits import TLS_READ_BYTES
+from littled.limits import HANDSHAKES_WAITING_MAX, TLS_READ_BYTES
 from littled.service.lines import Line
 from littled_protocol import limits
 
@@ -33,13 +33,19 @@ class Handshakes:
             self._going_on = True
             self._loop.call_soon(self._go_on)
 
+    def has_room(self, origin: str) -> bool:
+        """Whether another one may begin, or so many of its origin wait that it would be cut off."""
+        return self._line.of(origin) < HANDSHAKES_WAITING_MAX
+
     def _go_on(self) -> None:
         tls = self._line.take()
+        while tls is not None and not tls.is_shaking:  # it has left, or was cut off
+            tls = self._line.take()
         self._going_on = bool(self._line)
         if self._going_on:
             self._loop.call_soon(self._go_on)
-        assert tls is not None, "so many were there"
-        tls.go_on()
+        if tls is not None:
+            tls.go_on()
 
 
 class _Transport(sslproto._SSLProtocolTransport):
@@ -101,11 +107,18 @@ class _Tls(sslproto.SSLProtocol):
         else:
             super()._do_handshake()  # type: ignore[misc]
 
+    @property
+    def is_shaking(self) -> bool:
+        """Whether the handshake still has to go on."""
+        return self._state is sslproto.SSLProtocolState.DO_HANDSHAKE
+
     def go_on(self) -> None:
-        """Go on with what the peer has sent, unless it has left meanwhile or took too long."""
-        if self._state is sslproto.SSLProtocolState.DO_HANDSHAKE:
-            self._beneath.resume_reading()
+        """Go on with what the peer has sent; whatever goes wrong is the end of this one alone."""
+        self._beneath.resume_reading()
+        try:
             super()._do_handshake()  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001 - as the library does where it calls this itself
+            self._fatal_error(error, "a handshake of TLS failed")
 
     @property
     def _beneath(self) -> asyncio.Transport:

@@ -187,8 +187,11 @@ class RulePages:
             while not stopping.done():
                 for release in await releases.after(learner, version):
                     await self._turns.turns.to_send()
+                    data = await shown(release)
+                    if stopping.done():  # also in the middle of a long history
+                        return
                     head = f"id: {release.version}\nevent: release\ndata: ".encode()
-                    await _write(response, head + await shown(release) + b"\n\n")
+                    await _write(response, head + data + b"\n\n")
                     version = release.version
                 for facts in figures.after(learner, number):
                     await _write(response, _quality_event({"learner": learner, **facts}))

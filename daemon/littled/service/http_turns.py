@@ -44,8 +44,10 @@ class _Waiting:
         self.allowance = Allowance(now, _RATE)
         self.begins: deque[Begin] = deque()
         self.waits = False
-        # The origin whose turn is next comes first, and of each what came first.
+        # By origin, of each what came first; and what work each has had, also of some that have
+        # nothing now: who has had least comes next, and who comes anew has had as much as that one.
         self._makings: dict[str, deque[tuple[Making[Any], asyncio.Future[Any]]]] = {}
+        self._had: dict[str, float] = {}
         self._makes_next = True
 
     @property
@@ -60,6 +62,14 @@ class _Waiting:
 
     def make(self, origin: str, making: Making[T], future: asyncio.Future[T]) -> None:
         """Let something be made for an origin, after what it has asked for before."""
+        if origin not in self._makings:
+            least = min((self._had[each] for each in self._makings), default=0.0)
+            self._had = {
+                each: units
+                for each, units in self._had.items()
+                if units > least or each in self._makings
+            }
+            self._had[origin] = max(self._had.get(origin, 0.0), least)
         self._makings.setdefault(origin, deque()).append((making, future))
 
     def go_on(self) -> float:
@@ -72,14 +82,18 @@ class _Waiting:
         return took
 
     def _make_on(self) -> float:
-        """Make a piece for the origin whose turn it is; the others have theirs before its next."""
-        origin = next(iter(self._makings))
-        asked = self._makings.pop(origin)
+        """Make a piece for the origin that has had the least: pieces differ in size."""
+        origin = min(self._makings, key=self._had.__getitem__)
+        asked = self._makings[origin]
         took = _piece(*asked[0])
         if took is None:
             asked.popleft()
-        if asked:
-            self._makings[origin] = asked
+        else:
+            self._had[origin] += took
+        if not asked:
+            del self._makings[origin]
+        if not self._makings:
+            self._had.clear()
         return took or 0
 
 

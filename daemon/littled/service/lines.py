@@ -25,6 +25,10 @@ class Line(Generic[Waiting]):
         """Return all who wait."""
         return (each for waiting in self._origins.values() for each in waiting)
 
+    def of(self, origin: str) -> int:
+        """Return how many of one origin wait."""
+        return len(self._origins.get(origin, ()))
+
     def add(self, waiting: Waiting, origin: str) -> None:
         """Let somebody wait who does not yet."""
         self._origins.setdefault(origin, {})[waiting] = None

@@ -139,7 +139,10 @@ async def tell(
             while releases.version(learner) > versions[learner]:
                 for release in await releases.after(learner, versions[learner]):
                     await turn()
-                    await write(b"event: release\ndata: " + await shown(release) + b"\n\n")
+                    data = await shown(release)
+                    if stopping.is_set():  # also in the middle of a long history
+                        return
+                    await write(b"event: release\ndata: " + data + b"\n\n")
                     versions[learner] = release.version
                     said_at = loop.time()
             for facts in figures.after(learner, told[learner]):

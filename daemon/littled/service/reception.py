@@ -234,8 +234,9 @@ class Reception:
         """Let in the next few; those that have left meanwhile are closed."""
         entries = 0
         for _ in range(min(len(self._speaking), ACCEPTS_PER_TURN)):
-            newcomer = self._speaking.take()
-            assert newcomer is not None, "so many were there"
+            newcomer = self._speaking.take(self._handshakes.has_room)
+            if newcomer is None:
+                break
             if _state(newcomer.socket) & _GONE:
                 newcomer.socket.close()
                 continue

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from littled.limits import TLS_READ_BYTES
+from littled.limits import HANDSHAKES_WAITING_MAX, TLS_READ_BYTES
 from littled.service.handshakes import Handshakes, Place, shake_hands
 from littled_protocol import limits
 from support.attacks import client_hello
@@ -195,6 +195,7 @@ async def test_handshakes_go_on_one_in_a_turn_and_by_origin(
     loop, turns, went_on = asyncio.get_running_loop(), 0, list[tuple[int, str]]()
     all_went_on = asyncio.Event()
     peers: list[socket.socket] = []
+    rooms: list[tuple[bool, bool]] = []
     real = sslproto.SSLProtocol._do_handshake  # type: ignore[attr-defined]
 
     def turn() -> None:
@@ -205,6 +206,7 @@ async def test_handshakes_go_on_one_in_a_turn_and_by_origin(
     def counted(tls: Any) -> None:
         if tls._incoming.pending:
             went_on.append((turns, tls._place.origin))
+            rooms.append((handshakes.has_room("a crowd"), handshakes.has_room("elsewhere")))
             if len(went_on) == len(peers):
                 all_went_on.set()
         real(tls)
@@ -212,7 +214,7 @@ async def test_handshakes_go_on_one_in_a_turn_and_by_origin(
     monkeypatch.setattr(sslproto.SSLProtocol, "_do_handshake", counted)
     handshakes, buffer = Handshakes(), bytearray(TLS_READ_BYTES)
     shaking = []
-    for origin in (*["a crowd"] * 8, "elsewhere"):
+    for origin in (*["a crowd"] * (HANDSHAKES_WAITING_MAX + 2), "elsewhere"):
         accepted, peer = socket.socketpair()
         accepted.setblocking(False)
         peers.append(peer)
@@ -226,6 +228,8 @@ async def test_handshakes_go_on_one_in_a_turn_and_by_origin(
         await all_went_on.wait()
     assert len({at for at, _ in went_on}) == len(peers)
     assert "elsewhere" in [origin for _, origin in went_on[:2]]
+    assert rooms[0] == (False, True)  # nobody else of the crowd is let in meanwhile
+    assert rooms[-1] == (True, True)
     for task, peer in zip(shaking, peers, strict=True):
         task.cancel()
         peer.close()

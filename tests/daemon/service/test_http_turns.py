@@ -13,7 +13,7 @@ from littled.limits import (
 )
 from littled.service import http_turns
 from littled.service.http_turns import HttpTurns, Lane
-from littled.service.turns import Making
+from littled.service.turns import Making, Rate
 
 # Who comes anew has its turn, and one of those who have waited, which may be the same.
 PER_TURN = 2
@@ -230,3 +230,29 @@ async def test_origins_take_turns_with_what_is_made_for_them() -> None:
     made = [requests.turns.made(Lane.OTHERS, origin, some(name)) for name, origin in asked]
     assert await asyncio.gather(*made) == [name for name, _ in asked]
     assert pieces == [*["crowd 1", "one", "another"] * 3, *["crowd 2"] * 3]
+
+
+async def test_who_wants_large_pieces_keeps_nobody_waiting_who_wants_many_small_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As whoever asks for large rules beside who asks for a status; also one after the other."""
+    monkeypatch.setattr(http_turns, "_RATE", Rate(1e9, 1e9, 1e9))
+    requests, pieces = Requests(), []
+
+    def some(name: str, units: float, count: int) -> Making[None]:
+        for _ in range(count):
+            pieces.append(name)
+            yield units
+
+    async def over_and_over() -> None:
+        while True:
+            await requests.turns.made(Lane.OTHERS, "crowd", some("large", 8_000, 1))
+
+    crowd = [asyncio.create_task(over_and_over()) for _ in range(2)]
+    await requests.until(lambda: len(pieces) > 10)
+    pieces.clear()
+    await requests.turns.made(Lane.OTHERS, "here", some("small", 40, 200))
+    for each in crowd:
+        each.cancel()
+    assert pieces.count("small") == 200
+    assert pieces.count("large") <= 3

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -13,8 +14,9 @@ import pytest
 
 from littled.service import news as news_module
 from littled.service.access import Access, Gate, Grant, Permission, digest_of, one_token
-from littled.service.news import Positions
+from littled.service.news import Positions, Wanted, tell
 from littled.service.subscribers import _Shelf
+from littled_protocol.messages import Release
 from support.sites import LEARNER, TOKEN, FakeDaemon, Site, figure, run, stored
 
 
@@ -196,3 +198,35 @@ async def test_only_what_has_changed_is_looked_at(
             assert (release[0], tick) == ("release", ("tick", {"positions": {"s7": 2}}))
     assert looked < many / 10
     assert counted < len(following)
+
+
+async def test_a_long_history_ends_where_its_reader_has_lost_its_rights(site: Site) -> None:
+    site.daemon.releases.announce([stored(version, version) for version in range(1, 6)])
+    stopping, written, seen = asyncio.Event(), list[bytes](), list[int]()
+
+    async def shown(release: Release) -> bytes:
+        seen.append(release.version)
+        if release.version == 3:
+            stopping.set()
+        return b"data"
+
+    async def write(data: bytes) -> None:
+        written.append(data)
+
+    await asyncio.wait_for(
+        tell(
+            Wanted((LEARNER,), {LEARNER: 0}),
+            site.daemon.releases,
+            site.daemon.figures,
+            site.daemon.instance,
+            Positions(dict),
+            lambda _: True,
+            shown,
+            write,
+            partial(asyncio.sleep, 0),
+            stopping,
+        ),
+        10,
+    )
+    assert seen == [1, 2, 3]
+    assert len(written) == 3  # a greeting and two releases
