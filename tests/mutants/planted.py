@@ -1738,6 +1738,16 @@ RESTORES = (
         (f"{STORE}/test_tail.py::test_a_record_whose_sync_failed_leaves_a_sound_store",),
     ),
     Mutant(
+        "a restore that was killed and cannot be begun again",
+        "store/restoring.py",
+        "else history.journal.last_record(stream) >= len(history.restores.of(stream))",
+        "else history.journal.last_record(stream) >= 0",
+        (
+            f"{STORE}/test_growth.py"
+            "::test_a_restore_that_was_killed_is_begun_again_where_the_mark_lacks_a_stream",
+        ),
+    ),
+    Mutant(
         "a tail that is removed beside an earlier database",
         "store/tail.py",
         "slot[0] == token or known(slot[1]) for slot in slots",

@@ -13,9 +13,10 @@ import littled.store.files
 import littled.store.store
 from littled.store.creation import STREAMS_TOGETHER_MAX
 from littled.store.database import FORMATS_GDP, FORMATS_GROWN, read_facts
-from littled.store.errors import StoreDamaged, StoreRefused
+from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.place import Place
 from littled.store.records import NewRecord, genesis
+from littled.store.register import FileRegister
 from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
@@ -439,3 +440,29 @@ def test_streams_come_and_end_on_a_server(server: Postgres, tmp_path: Path) -> N
             add(store, STREAM)
     assert verify(url, key, mark).findings == ()
     assert set(read_mark(mark).streams) == {STREAM, "new", "people"}
+
+
+@pytest.mark.in_a_folder
+def test_a_restore_that_was_killed_is_begun_again_where_the_mark_lacks_a_stream(
+    path: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the mark is an older one: all that the stream has are restores."""
+    older = mark.read_bytes()
+    with Store.open(path, mark_path=mark) as store:
+        add(store, "new")
+    mark.write_bytes(older)
+
+    def fail(*_: object) -> None:
+        raise StoreFailed("the mark is gone")
+
+    for _ in range(2):
+        with Restoring.open(path, mark_path=mark, copy=True) as found:
+            monkeypatch.setattr(FileRegister, "claim", fail)
+            with pytest.raises(StoreFailed, match="the mark is gone"):
+                found.finish()
+            monkeypatch.undo()
+    with Restoring.open(path, mark_path=mark, copy=True) as found:
+        found.finish()
+    assert verify(path, mark_path=mark).findings == ()
+    with Store.open(path, mark_path=mark) as store:
+        store.append([new_record(0, 1, stream="new")])
