@@ -1726,8 +1726,8 @@ RESTORES = (
     Mutant(
         "a tail that a crash has left and nobody brings in",
         "store/sqlite.py",
-        "            self._waiting = self._tail.read(token, known=known, incomplete=incomplete)\n",
-        "            self._waiting = []\n",
+        "self._waiting = _held_by(self._tail, self._connection, incomplete=incomplete)",
+        "self._waiting = []",
         (f"{STORE}/test_tail.py::test_whoever_comes_next_finds_the_tail",),
     ),
     Mutant(
@@ -1750,8 +1750,8 @@ RESTORES = (
     Mutant(
         "a tail that is removed beside an earlier database",
         "store/tail.py",
-        "slot[0] == token or known(slot[1]) for slot in slots",
-        "True for slot in slots",
+        "if over or later or not all(map(known, alien)):",
+        "if over or later:",
         (
             f"{STORE}/test_tail.py"
             "::test_an_earlier_database_beside_the_tail_of_a_later_session_is_refused",
@@ -2858,8 +2858,8 @@ FAIRNESS = (
     Mutant(
         "a status that tells the place of a stream that may not be seen",
         "service/statuses.py",
-        "(names.place.get(after, nowhere) if rights.sees(after) else nowhere)",
-        "names.place.get(after, nowhere)",
+        "names.place.get(after) if rights.sees(after) else None",
+        "names.place.get(after)",
         (
             f"{SERVICE}/test_statuses.py"
             "::test_what_comes_after_a_stream_that_may_not_be_seen_is_not_told",

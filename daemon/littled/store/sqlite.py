@@ -331,8 +331,7 @@ class SqliteWriting:
         """Bring in what a predecessor left there that ended suddenly."""
         with translated():
             token = _token(self._connection)
-            known = partial(_knows, self._connection)
-            self._waiting = self._tail.read(token, known=known, incomplete=incomplete)
+            self._waiting = _held_by(self._tail, self._connection, incomplete=incomplete)
         if token is None:
             if not incomplete:  # else one of a later moment stays until all is done
                 self._tail.remove()  # by one that ended before it could do so itself
@@ -447,6 +446,12 @@ def _knows(connection: Connection, alone: Alone) -> bool:
     """Whether what was in a slot is in the database, which also names its producer's place."""
     _, stream, name, following = alone[0]
     return bool(connection.execute(_KNOWS, (stream, name, following)).fetchall())
+
+
+def _held_by(tail: Tail, connection: Connection, *, incomplete: bool) -> list[Alone]:
+    """What a tail holds for this database; see `Tail.read`."""
+    known = partial(_knows, connection)
+    return tail.read(_token(connection), known=known, incomplete=incomplete)
 
 
 def _distrust(connection: SqliteConnection) -> None:
@@ -631,7 +636,7 @@ class SqliteDatabase:
         A daemon may be at work on it by another mount.
         """
         try:
-            self._read(self.readers(), tail, token)
+            self._held_by(tail, self.readers())
         except StoreRefused:
             if self._seen_token(self.readers()) == token:
                 raise
@@ -641,14 +646,13 @@ class SqliteDatabase:
 
         A copy that lacks some of it gets what there is, and stays one that lacks something.
         """
-        token = self._seen_token(self.glances())
         lacks = False
         try:
-            left = self._read(self.glances(), tail, token)
+            left = self._held_by(tail, self.glances())
         except StoreRefused:
             if not incomplete:
                 raise
-            left, lacks = self._read(self.glances(), tail, token, incomplete=True), True
+            left, lacks = self._held_by(tail, self.glances(), incomplete=True), True
         if left:
             if not os.access(self.folder, os.W_OK):
                 raise self._not_brought_in(None)
@@ -666,12 +670,12 @@ class SqliteDatabase:
             f"{TAIL_NAME}: make a copy that can be written, as it has to be brought in"
         )
 
-    def _read(
-        self, readers: SqliteReaders, tail: Tail, token: bytes | None, *, incomplete: bool = False
+    def _held_by(
+        self, tail: Tail, readers: SqliteReaders, *, incomplete: bool = False
     ) -> list[Alone]:
-        """What the tail holds for the database as it is."""
+        """What a tail holds for the database as it is."""
         with closing(readers), readers.lend() as connection:
-            return tail.read(token, known=partial(_knows, connection), incomplete=incomplete)
+            return _held_by(tail, connection, incomplete=incomplete)
 
     def _seen_token(self, readers: SqliteReaders) -> bytes | None:
         """What the database names now."""

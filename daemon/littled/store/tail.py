@@ -25,7 +25,6 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
-from itertools import takewhile
 from pathlib import Path
 from struct import Struct
 from typing import Any, Final
@@ -102,16 +101,19 @@ class Tail:
                 "put back a copy of the whole store, or go on without them by littled restore "
                 "--copy"
             )
-        if slots and slots[0] is not None and slots[0][0] != token:
-            return []  # written before, and all of it is in the database
+        # What names another token was written before, and is in the database.
         found = [slot[1] if slot is not None and slot[0] == token else None for slot in slots]
-        alone = [*takewhile(lambda each: each is not None, found)]
+        alone: list[Alone] = []
+        for each in found:
+            if each is None:
+                break
+            alone.append(each)
         if not lacking and any(found[len(alone) :]):
             raise StoreDamaged(
                 f"{self.path.name} is damaged: put back a backup; or remove it, and go on by "
                 "littled restore --copy without the last examples that came alone"
             )
-        return [each for each in alone if each is not None]
+        return alone
 
     def _lacking(
         self, token: bytes | None, slots: Sequence["_Slot"], known: Callable[[Alone], bool]
@@ -122,10 +124,10 @@ class Tail:
         over = token in named and slots[0] is not None and slots[0][0] != token
         if token is not None and len(slots) < TAIL_SLOTS:
             return "is missing or cut short"
-        if over or (token is not None and any(_is_later(each, token) for each in named)):
-            return "is of a later moment than the database"
+        later = token is not None and any(_is_later(each, token) for each in named)
         # What another token was drawn behind went into the database with it.
-        if not all(slot is None or slot[0] == token or known(slot[1]) for slot in slots):
+        alien = (slot[1] for slot in slots if slot is not None and slot[0] != token)
+        if over or later or not all(map(known, alien)):
             return "is of a later moment than the database"
         return ""
 
