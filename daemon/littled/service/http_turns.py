@@ -1,11 +1,11 @@
 """Turns of the HTTP side: its clients together are one worker beside the sessions of the protocol.
 
 Nobody is refused here: a request whose head is there waits until it is begun, one or two in a turn
-of the loop, and what takes long to make is made a little in each turn, for one origin after the
-other. All of it comes out of one allowance, but for those who watch, who have one for themselves
-and so wait for nobody else, and for questions and rows, which have limits of their own and cost a
-budget or a disk. Those of one origin wait as long as it has spent its own allowance: for the bytes
-of questions, and for what was refused.
+of the loop, and what takes long to make is made a little in each turn, for the origin that has had
+the least. All of it comes out of one allowance, but for those who watch, who have one for
+themselves and so wait for nobody else, and for questions and rows, which have limits of their own
+and cost a budget or a disk. Those of one origin wait as long as it has spent its own allowance: for
+the bytes of questions, and for what was refused.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class _Waiting:
                 if units > least or each in self._makings
             }
             self._had[origin] = max(self._had.get(origin, 0.0), least)
-        self._makings.setdefault(origin, deque()).append((making, future))
+            self._makings[origin] = deque()
+        self._makings[origin].append((making, future))
 
     def go_on(self) -> float:
         """Begin a request, or make a piece; return what work it was."""

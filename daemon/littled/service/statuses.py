@@ -55,11 +55,10 @@ def status_page(
     only: those that are asked about. after: leave out the streams up to this one; all, if there is
     none of this name that may be seen. most: tell of so many.
     """
-    nowhere = len(names.all)
-    if after is None:
-        first = 0
-    else:
-        first = 1 + (names.place.get(after, nowhere) if rights.sees(after) else nowhere)
+    first = 0
+    if after is not None:
+        place = names.place.get(after) if rights.sees(after) else None
+        first = len(names.all) + 1 if place is None else place + 1
     some = _either(rights.streams, only)
     if some is None:
         chosen = list(names.all[first : None if most is None else first + most + 1])
