@@ -178,15 +178,24 @@ def test_a_damaged_mark_of_producers_is_told_apart(stores: dict[str, Path], tmp_
 
 @pytest.mark.long
 @pytest.mark.in_a_folder
-def test_a_daemon_does_not_serve_producers_that_begin_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
+def test_a_daemon_does_not_serve_producers_that_begin_anew(tmp_path: Path, killed: bool) -> None:
+    """Whether it ended well, or left a tail, whose records the numbers do not fit either."""
     path = make_served_store(tmp_path / "store")
     with serving(path) as daemon, Peer.greet(daemon.unix) as peer:
         peer.open("flights", "me")
         peer.feed(0, bytes(1000), bytes(1000))
         peer.acknowledged(1000)
         Store.open(path, read_only=True).close()  # as what came alone is in the database then
-        daemon.kill()
+        if killed:
+            daemon.kill()
+        else:
+            assert daemon.stop() == 0
     change(path / "store.sqlite", "UPDATE producers SET next_sequence = 0")
     refused = Serving.start(path, ready=False)
     assert refused.ended() == STORE_STATUS
-    assert "the producers of flights are not where its journal ends for them" in refused.text
+    of_another_moment = "tail is of a later moment than the database"
+    not_as_the_journal = "the producers of flights are not where its journal ends for them"
+    assert (of_another_moment if killed else not_as_the_journal) in refused.text
+    with pytest.raises(StoreRefused, match=not_as_the_journal):
+        Restoring.open(path, copy=True)
