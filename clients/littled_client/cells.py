@@ -59,6 +59,7 @@ _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
 # What texts of ISO 8601 and times of Python can say; numpy has others.
 _FIRST_TIME: Final = np.datetime64("0001-01-01T00:00:00")
 _LAST_TIME: Final = np.datetime64("9999-12-31T23:59:59")
+_NO_TIME: Final = np.datetime64("NaT", "s")
 
 
 def rows_of(column: Column, cells: Cells) -> Rows:
@@ -293,9 +294,7 @@ def read_times(cells: Cells, zone: ZoneInfo) -> tuple[NDArray[Any], NDArray[np.b
         return quick, np.zeros(len(quick), dtype=np.bool_)
     slow = [_local_time(cell, zone) for cell in cells]
     wrong = np.array([time is None for time in slow], dtype=np.bool_)
-    times = np.array(
-        [np.datetime64("NaT") if t is None else t for t in slow], dtype="datetime64[s]"
-    )
+    times = np.array([_NO_TIME if t is None else t for t in slow], dtype="datetime64[s]")
     return times, wrong | (times < _FIRST_TIME) | (times > _LAST_TIME)
 
 
@@ -323,7 +322,7 @@ def _is_plain_time(text: str) -> bool:
 def _local_time(cell: Any, zone: ZoneInfo) -> np.datetime64 | None:
     """Return a cell as local time, NaT if it is missing, None if it is no time."""
     if is_missing(cell):
-        return np.datetime64("NaT")
+        return _NO_TIME
     if isinstance(cell, np.datetime64):
         return cell
     try:

@@ -70,7 +70,7 @@ def test_numbers_are_those_made_by_hand(column: Column, data: st.DataObject) -> 
                 np.datetime64("2024-07-01T00:30"),
             ],
         ),
-        (CLOSED, ["", None, pandas.NaT, np.datetime64("NaT")]),
+        (CLOSED, ["", None, pandas.NaT, np.datetime64("NaT", "s")]),
         (CARD, ["17", 17, 17.0, np.int64(17), Decimal(17), Decimal("17.00")]),
         (CARD, [str(UUID(int=5)), UUID(int=5)]),
         (ADDRESS, ["1.2.3.4", "::ffff:1.2.3.4", "00000000000000000000ffff01020304"]),
