@@ -17,6 +17,18 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 DAY = datetime.timedelta(days=1)
+# What an authority's key is for, which Python asks from 3.13 on, as it asks whose key signed.
+_SIGNING = x509.KeyUsage(
+    digital_signature=True,
+    key_cert_sign=True,
+    crl_sign=True,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,10 @@ class Authority:
             .not_valid_before(now - DAY)
             .not_valid_after(now + 10 * DAY)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(_SIGNING, critical=True)
+            .add_extension(
+                x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False
+            )
             .sign(self._key, hashes.SHA256())
         )
         self.path = folder / f"{name}.ca.pem"
@@ -85,6 +101,8 @@ class Authority:
         now = datetime.datetime.now(datetime.UTC)
         serving, asking = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
         uses = [serving, asking] if peer else [serving if server else asking]
+        signer = key if self_signed else self._key
+        by = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
         builder = (
             x509.CertificateBuilder()
             .subject_name(_name(common_name))
@@ -94,11 +112,12 @@ class Authority:
             .not_valid_before(now + DAY / 2 if early else now - 2 * DAY)
             .not_valid_after(now - DAY if expired else now + DAY)
             .add_extension(x509.ExtendedKeyUsage(uses), critical=False)
+            .add_extension(by, critical=False)
         )
         if server or peer:
             names = [x509.IPAddress(ipaddress.ip_address(address)), x509.DNSName(common_name)]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
-        signed = builder.sign(key if self_signed else self._key, hashes.SHA256())
+        signed = builder.sign(signer, hashes.SHA256())
         stem = f"{common_name}.{x509.random_serial_number() % 10**9}"
         path = self._folder / f"{stem}.pem"
         path.write_bytes(signed.public_bytes(Encoding.PEM))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -66,14 +67,13 @@ def labels_by_sql(rule: Rule, points: Sequence[Point], offset: int = 0) -> list[
     columns = [f"{name}_{i}" for i in range(width)] or [name]
     rows = [_sql_values(rule, point, offset) for point in points]
     quoted = ['"' + column.replace('"', '""') + '"' for column in columns]
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.execute(f"CREATE TABLE t (number INTEGER, {', '.join(quoted)})")
         marks = ", ".join("?" * (len(columns) + 1))
         numbered = [(number, *row) for number, row in enumerate(rows)]
         database.executemany(f"INSERT INTO t VALUES ({marks})", numbered)  # noqa: S608
         expression = rule.to_sql(Words(offset=offset), name)
         found = database.execute(f"SELECT {expression} FROM t ORDER BY number").fetchall()  # noqa: S608
-    database.close()
     return [label for (label,) in found]
 
 

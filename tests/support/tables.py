@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from decimal import Decimal
 from ipaddress import ip_address
 from typing import Any
@@ -94,7 +95,7 @@ def cells_of(column: Column) -> st.SearchStrategy[Any]:
 def true_in_sqlite(expression: str, column: str, cell: Any) -> bool:
     """Whether an expression over one column is true where the column has this value."""
     name = column.replace('"', '""')
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base:
         found = base.execute(f'SELECT {expression} FROM (SELECT ? AS "{name}")', (cell,))  # noqa: S608
         return bool(found.fetchone()[0])
 

@@ -7,6 +7,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -144,7 +145,7 @@ def test_rules_are_told_and_evaluated_by_columns(
         published = client.latest("loans/rule")
     assert published is not None
     assert [("no", "yes")[label] for label in published.predict(table).tolist()] == labels
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base:
         base.execute("CREATE TABLE loans (number, income REAL, grade TEXT, opened TEXT)")
         for row in table:
             grade = row["grade"] or None

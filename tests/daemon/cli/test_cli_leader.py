@@ -6,6 +6,7 @@ import random
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,7 @@ def test_a_rule_means_the_same_in_sql_and_in_a_program(fed: Daemon, tmp_path: Pa
     with file.open() as lines:
         rows = list(csv.DictReader(lines))
     labels = list(rule.predict([{k: v for k, v in r.items() if k != "defaulted"} for r in rows]))
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE t (income REAL, grade TEXT, opened TEXT)")
         values = [(float(r["income"]) if r["income"] else None, r["grade"], r["opened"])
                   for r in rows]  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import random
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,7 @@ def test_a_rule_means_the_same_in_sql_on_the_command_line_and_in_a_program(
     labels = list(Rule.of(published).predict([{"host": host} for host in hosts]))
     assert {*labels} == {"ours", "theirs"}
     sql = published.rule.to_sql(published.words, dialect="sqlite")
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE t (host INTEGER)")
         numbers = [(int(ipaddress.ip_address(host)),) for host in hosts]
         connection.executemany("INSERT INTO t VALUES (?)", numbers)

@@ -1,6 +1,7 @@
 """Scorecards as rules: labels, points, words, SQL, and what a map may not be."""
 
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def test_sql_agrees_on_values_of_columns() -> None:
     values = [(v, g) for v in (-5, 0, 50, 99.9, 100, 250, 300, 399, 1000) for g in ("A", "B")]
     buckets = [(min(3, max(0, int(v // 100))), "AB".index(g)) for v, g in values]
     labels = CARD.evaluate(np.array(buckets)).tolist()
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE t (income REAL, grade TEXT)")
         connection.executemany("INSERT INTO t VALUES (?, ?)", values)
         sql = CARD.to_sql(WORDS, dialect="sqlite")
@@ -131,7 +132,7 @@ def test_sql_agrees_on_buckets(card: ScorecardRule) -> None:
     x = rows_for(card)
     count = len(card.tables)
     names = [f'"x_{i}"' for i in range(count)] if count > 1 else ['"x"']
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(f"CREATE TABLE t ({', '.join(f'{name} INTEGER' for name in names)})")
         marks = ", ".join("?" * count)
         rows = [[b - 7 for b in np.atleast_1d(row).tolist()] for row in x]

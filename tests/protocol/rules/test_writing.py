@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -33,12 +34,11 @@ from littled_protocol.rules.writing import (
 def sqlite_says(expression: str, bits: int, points: list[int], offset: int = 0) -> list[int]:
     """The values of an expression over a column x."""
     wide = bits > 64
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database:
         database.execute("CREATE TABLE t (number INTEGER, x)")
         values = [f"{point:032x}" if wide else point + offset for point in points]
         database.executemany("INSERT INTO t VALUES (?, ?)", enumerate(values))
         rows = database.execute(f"SELECT {expression} FROM t ORDER BY number").fetchall()  # noqa: S608
-    database.close()
     return [int(value) for (value,) in rows]
 
 
