@@ -7,6 +7,7 @@ import sqlite3
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -213,9 +214,8 @@ def copied(asked: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
             client.predict_points("flights/ask", [5, 250])
             client.predict_points("blocks/bad", [0x0A000007] * 20)
     folder = tmp_path_factory.mktemp("copied") / "store"
-    with sqlite3.connect(asked.store / "store.sqlite") as database:
+    with closing(sqlite3.connect(asked.store / "store.sqlite")) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
     shutil.copytree(asked.store, folder)
     return folder
 
