@@ -16,10 +16,14 @@ pytestmark = pytest.mark.long
 # A run in a test has every so many flights, in a season that fits them; the whole year takes half a
 # minute where nothing else is at work.
 EVERY, EXAMPLES, HORIZON_OF_PART = 6, 54_558, 60_000
-# What 18 of 20 runs of the whole year must reach; and thresholds and scorecards of one part.
+# What 18 of 20 runs of the whole year must reach.
 ERROR_MAX = 0.067
-ERROR_MAX_ONCE, CARDS_ERROR_MAX_ONCE = 0.075, 0.085
 RUNS, RUNS_GOOD_MIN = 20, 18
+# What every run of a part reaches, in the whole year and after the change, where "never" errs on
+# 7.8 % and the rules of before the change on some 10 %. Noise is drawn anew in each run, so these
+# are 4 standard deviations above the mean of many.
+ERRORS_MAX_ONCE = {"year": 0.075, "after": 0.045}
+CARDS_ERRORS_MAX_ONCE = {"year": 0.09, "after": 0.075}
 
 
 def test_a_process_that_fails_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,11 +53,11 @@ def test_a_run_learns_good_rules_and_leaves_nothing(
     outcome = run_demo(sights.append)
     assert list(tmp_path.iterdir()) == []
     assert (outcome.last.examples, outcome.last.position) == (EXAMPLES, EXAMPLES)
-    assert outcome.published.year < ERROR_MAX_ONCE < outcome.best.year
-    assert outcome.published.after < 0.045 < outcome.best.after
+    for share, most in ERRORS_MAX_ONCE.items():
+        assert getattr(outcome.published, share) < most < getattr(outcome.best, share)
     assert 0 < outcome.last.epsilon_spent <= 1.0
-    assert outcome.cards.year < CARDS_ERROR_MAX_ONCE
-    assert outcome.cards.after < 0.05
+    for share, most in CARDS_ERRORS_MAX_ONCE.items():
+        assert getattr(outcome.cards, share) < most < getattr(outcome.never_late, share)
     for releases in (outcome.last.releases, outcome.last.cards):
         assert [each.version for each in releases] == list(range(1, len(releases) + 1))
     positions = [sight.position for sight in sights]
