@@ -2225,6 +2225,7 @@ SURFACES = (
     ),
 )
 
+LOOKED_AT_AGAIN = "test_a_segment_that_changes_after_it_was_unpacked_is_looked_at_again"
 SEGMENTS = (
     Mutant(
         "a segment that is not held to the head at its end",
@@ -2239,6 +2240,30 @@ SEGMENTS = (
         "if found != [(row.number, row.head) for row in rows]:",
         "if False:",
         (f"{STORE}/test_segments.py::test_rows_that_do_not_lead_to_their_heads_are_not_packed",),
+    ),
+    Mutant(
+        "a segment that was unpacked is not looked at again",
+        "store/journal.py",
+        "read = (stream, segment, names, head)",
+        "read = (stream, segment.first)",
+        (f"{STORE}/test_segments.py::{LOOKED_AT_AGAIN}",),
+    ),
+    Mutant(
+        "every look at a segment unpacks it",
+        "store/journal.py",
+        "if last_read != read:",
+        "if True:",
+        (f"{STORE}/test_segments.py::test_a_segment_is_unpacked_once_for_what_is_looked_up_in_it",),
+    ),
+    Mutant(
+        "an archived record before the one that holds a position",
+        "store/journal.py",
+        "AND first_position <= ? AND end_position > ? ORDER",
+        "AND first_position <= ? OR end_position > ? ORDER",
+        (
+            f"{STORE}/test_archive.py"
+            "::test_what_is_kept_of_archived_records_is_found_without_the_archive",
+        ),
     ),
     Mutant(
         "any file with the same records in the place of an archived one",

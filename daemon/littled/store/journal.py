@@ -89,6 +89,11 @@ WHERE key >= ? AND key < ? ORDER BY key
 _ARCHIVED_POINTS = """
 SELECT key, first_position, end_position, head FROM archived_points WHERE key >= ? AND key < ?
 """
+_ARCHIVED_POINT = "SELECT end_position, head FROM archived_points WHERE key = ?"
+_ARCHIVED_AT = """
+SELECT key FROM archived_points
+WHERE key >= ? AND key < ? AND first_position <= ? AND end_position > ? ORDER BY key LIMIT 1
+"""
 # Restores stay where they were.
 _STILL_THERE = """
 SELECT (SELECT count(*) FROM records WHERE key >= ?1 AND key <= ?2 AND count > 0)
@@ -112,6 +117,7 @@ class Journal:
         self._loose = self._records_inside.replace(" x, y,", f" {large}, y,")
         self._packed = False
         self._beside = False
+        self._last_unpacked: tuple[object, list[Record]] = None, []
 
     # -- records -----------------------------------------------------------------------------
 
@@ -224,11 +230,20 @@ class Journal:
     def _unpacked(
         self, stream: str, facts: StreamFacts, segment: Segment, names: Mapping[int, str]
     ) -> list[Record]:
-        """The records of a segment, from the stored head before it."""
+        """The records of a segment, from the stored head before it.
+
+        Windows of answers name one record of a segment after the other, and each is looked up by
+        itself: the segment that was unpacked last, with all that was read of it, is kept.
+        """
         head, position = self._before(stream, segment)
         if position != segment.first_position:
             raise damaged(stream, segment.first)
-        return unpack(stream, facts, segment, names, head)
+        read = (stream, segment, names, head)
+        last_read, records = self._last_unpacked
+        if last_read != read:
+            records = unpack(stream, facts, segment, names, head)
+            self._last_unpacked = read, records
+        return records
 
     def _before(self, stream: str, segment: Segment) -> tuple[bytes, int]:
         """Stored head before a segment, and the position that follows it."""
@@ -423,9 +438,11 @@ class Journal:
 
     def _archived_point(self, stream: str, number: int) -> tuple[bytes, int]:
         """Head after an archived record, and the position that follows it."""
-        kept = self.archived_points(stream).get(number)
-        if kept is not None:
-            return head_of(kept[2], stream), kept[1]
+        key = record_key(self._facts.streams[stream].identity, number)
+        with self._readers.reading() as connection:
+            kept: list[Any] = connection.execute(_ARCHIVED_POINT, (key,)).fetchall()
+        for end, head in kept:
+            return head_of(head, stream), end
         (stretch,) = (
             segment for segment in self.archived(stream) if segment.first <= number <= segment.last
         )
@@ -438,9 +455,14 @@ class Journal:
 
     def _archived_at(self, stream: str, position: int) -> int | None:
         """Number of the archived record that holds the example at a position."""
-        for number, (first, end, _) in self.archived_points(stream).items():
-            if first <= position < end:
-                return number
+        ends = keys_of(self._facts.streams[stream].identity)
+        with self._readers.reading() as connection:
+            kept: list[Any] = connection.execute(
+                _ARCHIVED_AT, (*ends, position, position)
+            ).fetchall()
+        for (key,) in kept:
+            found: int = key - ends[0]
+            return found
         for stretch in self.archived(stream):
             if stretch.first_position <= position < stretch.end_position:
                 for record in self._from_archive(stretch):

@@ -324,6 +324,22 @@ def test_a_file_that_was_there_already_is_in_the_way(tmp_path: Path, plain: Path
         archived(path, tmp_path / "file")
 
 
+def test_what_is_kept_of_archived_records_is_found_without_the_archive(
+    plain: Path, tmp_path: Path
+) -> None:
+    """Each by itself: a store may keep as much as there were windows."""
+    path = copied(plain, "without")
+    archived(path, tmp_path / "archive")
+    with Store.open(path, read_only=True) as store, Store.open(plain, read_only=True) as before:
+        named = {answer.record for answer in before.predictions(STREAM)}
+        kept = [record for record in before.records(STREAM) if record.number in named]
+        assert kept
+        for record in kept:
+            for position in range(record.first_position, record.first_position + record.count):
+                assert store.record_at(STREAM, position) == record.number
+        assert list(store.predictions(STREAM)) == list(before.predictions(STREAM))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("statement", "archive_finds", "alone"),

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -365,6 +366,58 @@ def test_nothing_of_a_damaged_segment_is_given(
         next(reader.records(STREAM))
     reader.close()
     assert "segment at record 0" in " ".join(verify(path).findings)
+
+
+@pytest.mark.in_a_folder
+def test_a_segment_is_unpacked_once_for_what_is_looked_up_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows of answers name its records one by one, and unpacking hashes them all."""
+    unpacked: list[int] = []
+
+    def counted(stream: str, facts: StreamFacts, segment: Segment, *rest: Any) -> list[Record]:
+        unpacked.append(segment.first)
+        return unpack(stream, facts, segment, *rest)
+
+    small_segments(monkeypatch, records=5)
+    path = make_store(tmp_path / "store")
+    with Store.open(path) as store:
+        feed(store, [1] * 10)
+        pack_all(store)
+    monkeypatch.setattr("littled.store.journal.unpack", counted)
+    with closing(SqliteReaders(path / "store.sqlite")) as readers:
+        journal = History(readers, read_facts(readers)).journal
+        assert [journal.record_at(STREAM, position) for position in range(10)] == [*range(10)]
+        points = [journal.record_point(STREAM, number) for number in range(9)]
+        assert unpacked == [0, 5, 0, 5]
+        assert points == [
+            (record.chain_head, record.number + 1) for record in journal.records(STREAM, last=8)
+        ]
+
+
+@pytest.mark.in_a_folder
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE segments SET x = zeroblob(length(x))",
+        "UPDATE segments SET y = x'0000000001'",
+        "UPDATE segments SET records = 4",
+    ],
+)
+def test_a_segment_that_changes_after_it_was_unpacked_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    small_segments(monkeypatch, records=5)
+    path = make_store(tmp_path / "store")
+    with Store.open(path) as store:
+        feed(store, [1] * 5)
+        pack_all(store)
+    with closing(SqliteReaders(path / "store.sqlite")) as readers:
+        journal = History(readers, read_facts(readers)).journal
+        assert journal.record_point(STREAM, 2) is not None
+        change(path / "store.sqlite", statement)
+        with pytest.raises(StoreDamaged, match="damaged in the segment at record 0"):
+            journal.record_point(STREAM, 2)
 
 
 @pytest.mark.in_a_folder
