@@ -16,9 +16,11 @@ site only after asking this one, and may have no `Origin`.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Collection
+from functools import partial
 
 from aiohttp import hdrs, web
 
@@ -40,7 +42,43 @@ from littled.service.logs import Log, make_log
 from littled.service.planning import Plans
 from littled_protocol import limits
 
+UNREADABLE = "the request line or a header is not written as HTTP wants it\n"
 _OPEN_FOLDERS = tuple(path.partition("{")[0] for path in OPEN if "{" in path)
+
+
+class Reader(web.RequestHandler):
+    """Reads one request and writes the answer to it."""
+
+    __slots__ = ()
+
+    def __init__(self, server: web.Server, *, loop: asyncio.AbstractEventLoop) -> None:
+        """Read short lines only, and write no log of its own: for None the library has none."""
+        super().__init__(
+            server,
+            loop=loop,
+            access_log=None,  # type: ignore[arg-type]
+            max_line_size=HTTP_LINE_BYTES_MAX,
+            max_field_size=HTTP_LINE_BYTES_MAX,
+            lingering_time=0,
+            auto_decompress=False,
+        )
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Refuse what cannot be read without a word of it, which the library would quote.
+
+        It would also log an error for each, and what a peer sends is none of the daemon's.
+        """
+        if status != web.HTTPBadRequest.status_code or request.writer.output_size:
+            return super().handle_error(request, status, exc, message)
+        response = web.Response(status=status, text=UNREADABLE)
+        response.force_close()
+        return response
 
 
 class HttpServer:
@@ -72,12 +110,7 @@ class HttpServer:
         self.application = self._application(gate, server, hosts)
         self._runner = web.AppRunner(
             self.application,
-            access_log=None,
             handle_signals=False,
-            max_line_size=HTTP_LINE_BYTES_MAX,
-            max_field_size=HTTP_LINE_BYTES_MAX,
-            lingering_time=0,
-            auto_decompress=False,
             handler_cancellation=True,
             shutdown_timeout=limits.close_seconds,
         )
@@ -90,7 +123,8 @@ class HttpServer:
         server = self._runner.server
         assert server is not None, "the runner has no server after its setup"
         listening = Listener(listener, tls=tls)
-        self._connections = HttpConnections(server, listening, self._turns, self._log)
+        answer = partial(Reader, server, loop=asyncio.get_running_loop())
+        self._connections = HttpConnections(answer, listening, self._turns, self._log)
         self._connections.start()
 
     def check_rights(self) -> None:

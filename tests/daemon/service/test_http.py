@@ -219,6 +219,29 @@ async def test_a_token_of_any_bytes_is_a_wrong_guess(guarded: Site, guess: bytes
         assert answer.endswith(b"show the daemon's token: Authorization: Bearer TOKEN\n")
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET /status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret\xff\x00\r\n\r\n",
+        b"GET /status HTTP/1.0\r\nAuthorization: Bearer secret\x01\r\n\r\n",
+        b"GET /secret\x7f HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /status HTTP/secret\r\nHost: localhost\r\n\r\n",
+        b"SECRET{ /status HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /status HTTP/1.1\r\nHost: localhost\r\nsecret header: 1\r\n\r\n",
+        b"GET /status HTTP/1.1\r\nHost: localhost\r\nContent-Length: secret\r\n\r\n",
+    ],
+)
+async def test_what_cannot_be_read_is_refused_without_a_word_of_it(
+    guarded: Site, request_: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And an error in what a peer sends is none of the daemon's, to be logged as one."""
+    answer = await guarded.raw(request_)
+    assert answer.split(b"\r\n")[0].endswith(b" 400 Bad Request")
+    assert answer.endswith(b"the request line or a header is not written as HTTP wants it\n")
+    assert b"secret" not in answer.lower()
+    assert not caplog.records
+
+
 # --- Browsers -------------------------------------------------------------------------------------
 
 HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]", "monitor.lan"})
