@@ -172,15 +172,23 @@ OPENING_MAX = 16
 WRITER_REST_SECONDS = 0.0002
 # A commit that took longer keeps the next one off the event loop: other peers would notice.
 QUICK_COMMIT_SECONDS = 0.002
-# Accepted but not yet committed bytes of one stream, above which its feeders are not read from.
+# Accepted but not yet committed bytes of one stream, above which its feeders are not read from; and
+# of all streams together, above which those are not read from that feed a stream with more than an
+# equal part of it. That may come to twice as much, as the others get theirs.
 STREAM_PENDING_BYTES_MAX = 16 * 1024 * 1024
+PENDING_BYTES_MAX = 128 * 1024 * 1024
 # Committed but not yet learned bytes of one stream, above which its commits wait. It bridges one
 # joint training at full speed for the usual stream.
 ENGINE_QUEUE_BYTES_MAX = 32 * 1024 * 1024
-# Beyond these, room for producers of which next to nothing waits for the engine.
+# The same of all streams together, above which the commits of those wait that have more than an
+# equal part of it; this too may come to twice as much.
+ENGINE_QUEUES_BYTES_MAX = 256 * 1024 * 1024
+# Beyond these, room for producers of which next to nothing waits for the engine: of a stream, and
+# of all streams.
 ENGINE_QUEUE_RESERVE_BYTES = 4 * 1024 * 1024
-# What a record in memory costs beside its columns, counted against the two limits above: without
-# it, many records of one example each would be held almost for free.
+ENGINE_QUEUES_RESERVE_BYTES = 64 * 1024 * 1024
+# What a record in memory costs beside its columns, counted against the limits above: without it,
+# many records of one example each would be held almost for free.
 RECORD_OVERHEAD_BYTES = 1024
 
 # --- Threads --------------------------------------------------------------------------------------
@@ -213,6 +221,9 @@ SNAPSHOT_RELEASE_SECONDS = 0.5
 # For each byte of a snapshot the next one has so much more to save, in seconds of replay or since
 # the last: a few percent of that go into saving.
 SNAPSHOT_BYTE_SECONDS = 3e-7
+# How long a start goes on learning what no release or charge tells of yet, before the daemon
+# listens and learns the rest as it learns what comes in.
+START_LEARNING_SECONDS = 0.25
 # Records between two requests for more time while a journal is replayed at the start.
 REPLAY_REPORT_RECORDS = 1_000
 # The extension asked for each time; far longer than so many records take.

@@ -130,7 +130,7 @@ class Serving:
         manager does, under `names`;
         answers="slow" (each waits for the file STORE/go), "killed before" or "killed after" (the
         commit of the first answer kills the process, as a power cut would);
-        elsewhere=a file that says where other streams are, see `PlacesFile`.
+        elsewhere=a file that says where other streams are, see `PlacesFile`; learn_first.
         """
         unix = unix or store.parent / f"{store.name}.sock"
         arguments = json.dumps({"store": str(store), "unix": str(unix), **how})
@@ -524,6 +524,7 @@ def main(arguments: Sequence[str]) -> int:
                 http_names=how.get("http_names", ()),
                 build=ENGINES[how.get("engine", "real")],
                 elsewhere=PlacesFile(Path(how["elsewhere"])) if "elsewhere" in how else None,
+                learn_first=how.get("learn_first", False),
             )
         )
     except StoreError as error:

@@ -227,7 +227,7 @@ def _play(troupe: "_Troupe", onlooker: "_Onlooker", rate: float | None) -> Sight
     """Feed the year and watch; then restart the daemon, to be sure that it has learned it all.
 
     Nobody outside is told how far the learners are in the journal, for that would tell how long a
-    training took. But a daemon that starts has learned its whole journal before it listens.
+    training took. But a daemon may be told to learn its whole journal before it listens.
     """
     daemon = troupe.start_daemon()
     subscribers = _Subscribers(troupe)
@@ -238,7 +238,7 @@ def _play(troupe: "_Troupe", onlooker: "_Onlooker", rate: float | None) -> Sight
             onlooker.look(client, subscribers)
     daemon.stop()
     troupe.check()
-    troupe.start_daemon(STALL_SECONDS)  # what it had not learned yet, it learns before it listens
+    troupe.start_daemon(STALL_SECONDS, "--learn-first")
     with Client(troupe.address) as client:
         onlooker.look(client, subscribers)
         while not onlooker.settled:
@@ -391,9 +391,9 @@ class _Troupe:
         """The daemon's address."""
         return f"unix:{self.folder / SOCKET_NAME}"
 
-    def start_daemon(self, seconds: float = START_SECONDS) -> _Player:
+    def start_daemon(self, seconds: float = START_SECONDS, *options: str) -> _Player:
         """Start the daemon and wait so long until it answers, or has failed."""
-        daemon = self.start("daemon", "serve", "store", "--unix", SOCKET_NAME)
+        daemon = self.start("daemon", "serve", "store", "--unix", SOCKET_NAME, *options)
         deadline = time.monotonic() + seconds
         while not self._answers():
             self.check()

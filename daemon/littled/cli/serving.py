@@ -81,6 +81,10 @@ log_option = click.option(
     "--plaintext-beyond-loopback", "plaintext", is_flag=True,
     help="Let other machines in without TLS: whoever listens on the way reads tokens and examples.",
 )  # fmt: skip
+@click.option(
+    "--learn-first", is_flag=True,
+    help="Let nobody in before the whole journal is learned, however long that takes.",
+)  # fmt: skip
 @log_option
 @click.option(
     "--group", "group", type=GroupParameter(), metavar="GROUP",
@@ -107,6 +111,7 @@ def serve(
     tls_key: Path | None,
     tls_client_ca: Path | None,
     plaintext: bool,
+    learn_first: bool,
     group: MarkInEtcd | None,
     partition: int | None,
     files: StoreFiles,
@@ -131,10 +136,7 @@ def serve(
     hint = ""
     if unix is None and tcp is None and "LISTEN_FDS" not in os.environ:
         unix, hint = default_socket(), f"; say where to listen, such as --unix {SOCKET}"
-    tokens = token_file or handed_over(os.environ, "tokens")
-    cert = tls_cert or handed_over(os.environ, "tls.crt")
-    cert_key = tls_key or handed_over(os.environ, "tls.key")
-    authority = tls_client_ca or handed_over(os.environ, "tls-client-ca.crt")
+    tokens, cert, cert_key, authority = _credentials(token_file, tls_cert, tls_key, tls_client_ca)
     with (
         explained(ListenError, status=WRONG_USE, after=hint),
         explained(AccessError, status=WRONG_USE),
@@ -159,10 +161,17 @@ def serve(
                 key_path=key,
                 mark_path=files.mark,
                 archive=archive,
+                learn_first=learn_first,
                 trainings=trainings,
                 **_as_part_of(group, partition),
             )
         )
+
+
+def _credentials(*given: Path | None) -> list[Path | None]:
+    """The files that were given, or that the service manager hands over in their place."""
+    names = ("tokens", "tls.crt", "tls.key", "tls-client-ca.crt")
+    return [path or handed_over(os.environ, name) for path, name in zip(given, names, strict=True)]
 
 
 def _print_notes(place: Place) -> None:

@@ -1,7 +1,8 @@
 """The daemon: all rooms put together, from the first check to the clean stop.
 
 Order of a start: addresses are bound, the store is opened and checked, every engine replays what
-its last snapshot does not hold, and only then does the daemon listen and say that it is ready.
+its last snapshot does not hold, to the last charge and release at least, and only then does the
+daemon listen and say that it is ready. What takes longer to learn waits as what comes in does.
 Order of a stop: nobody new is let in and nothing more is read, what was accepted is committed and
 acknowledged or answered, sessions end with `shutting_down`, engines save snapshots, the store is
 closed. A request whose answer takes longer gets none: asked again, it has the answer that is stored
@@ -21,6 +22,7 @@ import signal
 import socket
 import ssl
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -40,12 +42,15 @@ from littled.engine.predictions import refusal
 from littled.limits import (
     ANSWERING_THREADS,
     DESCRIPTORS_MAX,
+    ENGINE_QUEUE_BYTES_MAX,
+    ENGINE_QUEUES_BYTES_MAX,
     ENGINE_THREADS,
     LOOP_THREADS,
     PULSE_SECONDS,
     PULSES_PER_WATCHDOG,
     RELEASES_READ_BYTES,
     REPLAY_EXTENSION_SECONDS,
+    START_LEARNING_SECONDS,
     STOP_SECONDS,
     SWEEP_SECONDS,
     SWITCH_SECONDS,
@@ -62,7 +67,7 @@ from littled.service.courses import Courses
 from littled.service.elsewhere import Elsewhere, Nowhere
 from littled.service.feeding import Feeding
 from littled.service.figures import Figures
-from littled.service.host import BuildEngine, Host, Status, publish_first
+from littled.service.host import BuildEngine, Catching, Host, Status, publish_first
 from littled.service.http_turns import HttpTurns
 from littled.service.intake import Intake
 from littled.service.listeners import (
@@ -145,16 +150,18 @@ async def serve(
     take_over: bool = False,
     check: Callable[[Store], Collection[str]] = lambda _: (),
     trainings: Executor | None = None,
+    learn_first: bool = False,
 ) -> None:
     """Serve a store until SIGTERM or SIGINT.
 
     unix, tcp, http: where to listen, beside the sockets that the service manager hands over. rules:
     reads who may do what, at the start and on SIGHUP. tls: makes TCP and HTTP speak TLS.
-    http_names: by which HTTP on the loopback interface may be called, beside localhost. page:
-    whether HTTP has the operator's page; None for on this machine alone. key_path, mark_path:
-    where the store's key and mark are, if not in the store. build: makes the engines. elsewhere:
-    who serves other streams. take_over: put off another process (`Store.open`). check: raises for a
-    store that is not to be served, returns its streams that are others'. trainings: see `Trainers`.
+    http_names: by which HTTP on the loopback interface may be called, beside localhost. page: has
+    HTTP the operator's page; None for on this machine alone. key_path, mark_path: where key and
+    mark are, if not in the store. build: makes the engines. elsewhere: who serves other streams.
+    take_over: put off another process (`Store.open`). check: raises for a store that is not to be
+    served, returns its streams that are others'. trainings: see `Trainers`. learn_first: whether
+    the whole journal is learned before anybody is let in.
 
     Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when the
     store must not be served, StoreFailed or StoreDamaged when it failed, and what an engine raised.
@@ -167,23 +174,14 @@ async def serve(
     context = None if tls is None else tls.context()
     listeners = _listeners(unix, tcp, http, access, context, environment)
     try:
-        extend = partial(notifier.extend_start, REPLAY_EXTENSION_SECONDS, "checking the store")
-        extend()
-        store = await asyncio.to_thread(
-            Store.open,
-            *(store_path, key_path, mark_path),
-            progress=extend,
-            archive=archive,
-            waiting=lambda reason: log.warning("waiting for the mark", reason=reason),
-            take_over=take_over,
-            known=refuse_unknown,
-        )
+        opened = partial(Store.open, store_path, key_path, mark_path, archive=archive)
+        store = await asyncio.to_thread(_checked, opened, notifier, log, take_over=take_over)
         try:
             others = check(store)
             access.check_streams(store.plans, elsewhere)
             daemon = Daemon(
                 *(store, listeners, Gate(access), _again(rules, tls, context), notifier, log),
-                *(build, http_names, page, trainings),
+                *(build, http_names, page, trainings, learn_first),
                 elsewhere=elsewhere or Nowhere(),
                 others=others,
             )
@@ -197,6 +195,20 @@ async def serve(
         tell_left_out(log, at_once=True)
 
 
+def _checked(
+    opened: Callable[..., Store], notifier: Notifier, log: Log, *, take_over: bool
+) -> Store:
+    """Open a store, and ask the service manager for the time that checking it takes."""
+    extend = partial(notifier.extend_start, REPLAY_EXTENSION_SECONDS, "checking the store")
+    extend()
+    return opened(
+        progress=extend,
+        waiting=lambda reason: log.warning("waiting for the mark", reason=reason),
+        take_over=take_over,
+        known=refuse_unknown,
+    )
+
+
 def _again(
     rules: Callable[[], Access], tls: TlsFiles | None, context: ssl.SSLContext | None
 ) -> Callable[[], Access]:
@@ -208,6 +220,11 @@ def _again(
         return rules()
 
     return read
+
+
+def _published_by(plan: StreamPlan) -> list[str]:
+    """The full names of a stream's learners that publish rules."""
+    return [f"{plan.stream}/{one.name}" for one in plan.publishing]
 
 
 def _plans_of(store: Store, others: Collection[str]) -> list[StreamPlan]:
@@ -282,11 +299,13 @@ class Daemon:
         http_names: Collection[str] = (),
         page: bool | None = None,
         trainings: Executor | None = None,
+        learn_first: bool = False,
         *,
         elsewhere: Elsewhere,
         others: Collection[str] = (),
     ) -> None:
         """Put the rooms together; nothing runs yet except the thread that writes."""
+        self._learn_first = learn_first
         self._store = store
         self._listeners = listeners
         self._protocol, self._http = listeners.protocol, listeners.http
@@ -320,9 +339,7 @@ class Daemon:
             for plan in self._plans
             for name, words in plan.words.items()
         }
-        publishing = [
-            f"{plan.stream}/{one.name}" for plan in self._plans for one in plan.publishing
-        ]
+        publishing = [learner for plan in self._plans for learner in _published_by(plan)]
         self.releases = Releases(publishing, partial(store.releases, bytes_max=RELEASES_READ_BYTES))
         self.figures = Figures.of(self._plans)
         observer = _LoopObserver(self, self._loop)
@@ -404,15 +421,44 @@ class Daemon:
             )
         )
         await self._writer.ask(partial(publish_first, self._hosts, self._store))
-        # Threads cannot be interrupted: on a stop each ends after the turn in hand.
-        await asyncio.gather(*(asyncio.to_thread(host.replay) for host in self._hosts))
-        for host in self._hosts:
+        left = await self._catch_up()
+        for host, records in zip(self._hosts, left, strict=True):
             position = await self._writer.ask(partial(self._store.position, host.stream))
             closed = host.stream in self._closed
-            self.intake.add_stream(host.stream, position, host.put, closed=closed)
+            self.intake.add_stream(
+                host.stream, position, host.put, unlearned=records, closed=closed
+            )
             if host.stream in self._answering and not self._over.is_set():
                 begin = partial(self._answering[host.stream].begin, closed=closed)
                 await asyncio.to_thread(begin, noise, position)
+
+    async def _catch_up(self) -> list[list[Record]]:
+        """Let every engine replay what is public of it; return what each of them learns later."""
+        behind = await asyncio.gather(
+            *(asyncio.to_thread(host.behind_bytes) for host in self._hosts)
+        )
+        bytes_max = ENGINE_QUEUE_BYTES_MAX
+        if sum(behind) > ENGINE_QUEUES_BYTES_MAX:
+            bytes_max = min(bytes_max, ENGINE_QUEUES_BYTES_MAX // len(behind))
+        until = math.inf if self._learn_first else time.monotonic() + START_LEARNING_SECONDS
+        # Threads cannot be interrupted: on a stop each ends after the turn in hand.
+        return await asyncio.gather(
+            *(
+                asyncio.to_thread(
+                    host.replay, Catching(self._shown_position(host.stream), bytes_max, until)
+                )
+                for host in self._hosts
+            )
+        )
+
+    def _shown_position(self, stream: str) -> int:
+        """The position of the last release, figure or charge of a stream; -1 without one."""
+        positions = [self._store.charged_position(stream)]
+        for learner in _published_by(self._plan_of[stream]):
+            release, figure = self.releases.latest(learner), self.figures.latest(learner)
+            positions += [] if release is None else [release.position]
+            positions += [] if figure is None else [figure["position"]]
+        return max(positions)
 
     async def _serve(self, tasks: asyncio.TaskGroup) -> None:
         """Let peers in until the end begins, then see everybody out."""

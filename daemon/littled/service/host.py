@@ -3,14 +3,16 @@
 All of them share a few threads (`littled.service.courses`). In one turn an engine learns a limited
 number of the records that wait, and while it waits for a training it holds no thread.
 
-A host replays what the last snapshot does not hold, then learns record after record as they become
-durable. What its engine charges and publishes is written through the daemon's writer; a release is
-shown only after it is durable. A host that fails brings the daemon down: an engine that lost a
-record would no longer be the function of its journal that privacy and replay rest on.
+A host replays what the last snapshot does not hold, at least as far as anything was charged or
+released, then learns record after record: those that were durable before the start, and others as
+they become durable. What its engine charges and publishes is written through the daemon's writer; a
+release is shown only after it is durable. A host that fails brings the daemon down: an engine that
+lost a record would no longer be the function of its journal that privacy and replay rest on.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -18,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol
 
 from littled.budget.ledger import LedgerEntry
@@ -27,6 +30,7 @@ from littled.limits import (
     ENGINE_LONG_REST_SECONDS,
     ENGINE_MANY_EXAMPLES,
     ENGINE_REST_SECONDS,
+    RECORD_OVERHEAD_BYTES,
     REPLAY_BYTE_SECONDS,
     REPLAY_EXAMPLE_SECONDS,
     REPLAY_RECORD_SECONDS,
@@ -42,6 +46,8 @@ from littled.service.courses import Course, Courses, Next, Rest
 from littled.service.logs import Log
 from littled.service.writer import Writer, WriterStopped
 from littled.store.records import Record, StoredRelease
+from littled_protocol.columns import point_type
+from littled_protocol.limits import user_bytes
 
 Status = Mapping[str, Any]
 
@@ -83,6 +89,9 @@ class EngineStore(Protocol):
 
     def records(self, stream: str, after: int = -1) -> Iterator[Record]:
         """Return the stream's records after number `after`, in order."""
+
+    def behind(self, stream: str, number: int) -> tuple[int, int]:
+        """Return how many records come after record `number`, and how many examples they hold."""
 
     def save_snapshot(self, stream: str, record_number: int, state: bytes) -> None:
         """Store an engine's state after record `record_number`."""
@@ -137,6 +146,32 @@ class Seasons:
         with self._news:
             self._closed = True
             self._news.notify_all()
+
+
+@dataclass(frozen=True, slots=True)
+class Catching:
+    """How far a start takes an engine before the daemon listens.
+
+    shown: position of the last release or charge, which peers may know of, -1 without one: the
+    engine comes to it in any case. bytes_max: what may be left to learn later, in memory. until: on
+    the monotonic clock, when learning more than that ends.
+    """
+
+    shown: int = -1
+    bytes_max: int = 0
+    until: float = math.inf
+
+    def is_enough(self, position: int, bytes_left: int) -> bool:
+        """Whether an engine before the example at `position` may leave the rest for later."""
+        return (
+            position > self.shown
+            and bytes_left <= self.bytes_max
+            and time.monotonic() >= self.until
+        )
+
+
+# Up to the journal's end, however long that takes.
+ALL = Catching()
 
 
 @dataclass(slots=True)
@@ -245,6 +280,8 @@ class Host:
         # How long replaying takes what was learned since the last snapshot, and how long it may.
         self._replay_seconds = 0.0
         self._replay_seconds_max = max(REPLAY_SECONDS / streams, REPLAY_STREAM_SECONDS_MIN)
+        users = user_bytes if plan.unit.is_user else 0
+        self._example_bytes = point_type(plan.x_type).itemsize_bytes + 1 + users
 
     def begin(self, build: BuildEngine, noise: NoiseSource, executor: Executor) -> None:
         """Build the engine from the last snapshot; `publish_first` and `replay` come next.
@@ -260,26 +297,46 @@ class Host:
         """What has to be durable before `replay`."""
         return self._first
 
-    def replay(self) -> None:
+    def behind_bytes(self) -> int:
+        """Return what the records cost in memory that the engine does not know yet. Blocks."""
+        records, examples = self._store.behind(self.stream, self._hosted().record_number)
+        return self._cost_bytes(records, examples)
+
+    def replay(self, catching: Catching = ALL) -> list[Record]:
         """Show what was published first, and replay the journal after the last snapshot.
 
-        Blocks, possibly for long; called once, on any thread but the loop's and the writer's.
+        Returns the records that are left for later, as if they had been put. Blocks, possibly for
+        long; called once, on any thread but the loop's and the writer's.
         """
         engine = self._hosted()
         self._outlet.let_go()
         self._first = First()
         reported = -REPLAY_REPORT_RECORDS
-        for together in in_turns(self._store.records(self.stream, engine.record_number)):
+        records, examples = self._store.behind(self.stream, engine.record_number)
+        turns = in_turns(self._store.records(self.stream, engine.record_number))
+        for together in turns:
             if self._interrupted.is_set():
-                return
-            if together[0].number - reported >= REPLAY_REPORT_RECORDS:
-                reported = together[0].number
+                return []
+            first = together[0]
+            if catching.is_enough(first.first_position, self._cost_bytes(records, examples)):
+                for record in chain(together, *turns):
+                    self.put(record)
+                break
+            if first.number - reported >= REPLAY_REPORT_RECORDS:
+                reported = first.number
                 self._observer.progress(self.stream)
+            self._outlet.published = False
             engine.apply_all(together)
+            records, examples = records - len(together), examples - _examples(together)
+            self._save_if_worth_it(together)
         status = engine.status()
         # a snapshot may have been taken after the season was opened
         self.seasons.reach(status["season"])
         self._observer.status(self.stream, status)
+        return list(self._waiting)
+
+    def _cost_bytes(self, records: int, examples: int) -> int:
+        return records * RECORD_OVERHEAD_BYTES + examples * self._example_bytes
 
     def start(self) -> None:
         """Begin to learn what is put."""
@@ -385,6 +442,10 @@ class Host:
         self._observer.learned(self.stream, records)
         if self._outlet.published:
             self._observer.status(self.stream, engine.status())
+        self._save_if_worth_it(records)
+
+    def _save_if_worth_it(self, records: Sequence[Record]) -> None:
+        """Save a snapshot after records, where replaying them all would take too long."""
         self._replay_seconds += _replay_seconds(records)
         worth = SNAPSHOT_BYTE_SECONDS * self._saved_bytes
         since = time.monotonic() - self._saved_at

@@ -5,9 +5,9 @@ event loop; the writer thread gathers whatever runs arrived since its last commi
 and producers, into one transaction; back on the loop the producers get their acknowledgements, and
 only then do the records go to the engines. So an acknowledgement has no way to depend on what a
 learner makes of an example. A lone small run takes a short cut, without the way to the thread and
-back (`Intake._begin`). Two limits bound the memory of a stream: when its engine is behind, its
-commits wait; when its commits are behind, its feeders are not read from. Those who feed at full
-speed make room for those who wait (`littled.service.pace`).
+back (`Intake._begin`). Two limits bound the memory of a stream, and two that of all streams: when
+its engine is behind, its commits wait; when its commits are behind, its feeders are not read from.
+Those who feed at full speed make room for those who wait (`littled.service.pace`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from littled.limits import (
 )
 from littled.service.pace import Pace
 from littled.service.queues import (
+    Held,
     Owner,
     ProducerQueue,
     Run,
@@ -75,6 +76,7 @@ class Intake:
         self._after_commit = committed
         self._lock = threading.Lock()
         self._streams: dict[str, StreamIntake] = {}
+        self._held = Held()
         # Those with runs that no commit has taken: of thousands few are fed at a time.
         self._busy: dict[StreamIntake, None] = {}
         self._closed: set[str] = set()
@@ -93,14 +95,22 @@ class Intake:
         self._drained.set()
 
     def add_stream(
-        self, name: str, position: int, deliver: Callable[[Record], None], *, closed: bool = False
+        self,
+        name: str,
+        position: int,
+        deliver: Callable[[Record], None],
+        *,
+        unlearned: Sequence[Record] = (),
+        closed: bool = False,
     ) -> None:
         """Accept examples of the stream `name`, which has `position` durable examples so far.
 
-        `deliver` is called on the loop with every record, in order, once it is durable. closed: let
-        nobody feed it.
+        `deliver` is called on the loop with every record, in order, once it is durable. unlearned:
+        those that wait for the engine already. closed: let nobody feed it.
         """
-        self._streams[name] = StreamIntake(name, position, deliver)
+        stream = self._streams[name] = StreamIntake(name, position, deliver, self._held)
+        for record in unlearned:
+            stream.put_before_engine(record.producer, cost_bytes(record))
         if closed:
             self._closed.add(name)
 

@@ -20,6 +20,9 @@ from littled.limits import (
     COMMIT_BYTES_MAX,
     ENGINE_QUEUE_BYTES_MAX,
     ENGINE_QUEUE_RESERVE_BYTES,
+    ENGINE_QUEUES_BYTES_MAX,
+    ENGINE_QUEUES_RESERVE_BYTES,
+    PENDING_BYTES_MAX,
     PRODUCER_QUEUE_LITTLE_BYTES,
     RECORD_OVERHEAD_BYTES,
 )
@@ -143,7 +146,7 @@ class ProducerQueue:
         """Let a run wait for a commit."""
         self.pending.append(run)
         self.pending_bytes += run.cost_bytes
-        self.stream.pending_bytes += run.cost_bytes
+        self.stream.hold(run.cost_bytes)
         self.stream.waiting[self] = None
 
     def take(self, room: int) -> Taken:
@@ -162,7 +165,7 @@ class ProducerQueue:
                 taken.whole += 1
             room -= run.cost_bytes
             taken.runs.append(run)
-        self.stream.pending_bytes -= before - self.pending_bytes
+        self.stream.hold(self.pending_bytes - before)
         if not self.pending:
             del self.stream.waiting[self]
         self.turn = next(_TURNS)
@@ -182,6 +185,37 @@ class Taken:
         return sum(run.cost_bytes for run in self.runs)
 
 
+@dataclass(slots=True)
+class Held:
+    """What memory holds of all streams together.
+
+    streams: how many there are. pending_bytes: what is accepted and not committed. unlearned_bytes:
+    what is committed and not learned.
+    """
+
+    streams: int = 0
+    pending_bytes: int = 0
+    unlearned_bytes: int = 0
+
+    def pending_bytes_max(self, bytes_max: int) -> int:
+        """What may wait of one stream, where that is `bytes_max` while all have little."""
+        if self.pending_bytes <= PENDING_BYTES_MAX:
+            return bytes_max
+        return min(bytes_max, PENDING_BYTES_MAX // self.streams)
+
+    @property
+    def unlearned_bytes_max(self) -> int:
+        """What the engine of one stream may be behind."""
+        if self.unlearned_bytes < ENGINE_QUEUES_BYTES_MAX:
+            return ENGINE_QUEUE_BYTES_MAX
+        return min(ENGINE_QUEUE_BYTES_MAX, ENGINE_QUEUES_BYTES_MAX // self.streams)
+
+    @property
+    def has_no_reserve(self) -> bool:
+        """Whether nobody is let in front of engines that are behind."""
+        return self.unlearned_bytes >= 2 * ENGINE_QUEUES_BYTES_MAX + ENGINE_QUEUES_RESERVE_BYTES
+
+
 class StreamIntake:
     """What of one stream is accepted, and what is committed but not yet learned.
 
@@ -189,6 +223,7 @@ class StreamIntake:
     """
 
     __slots__ = (
+        "_held",
         "_unlearned_of",
         "deliver",
         "name",
@@ -200,8 +235,19 @@ class StreamIntake:
         "waiting",
     )
 
-    def __init__(self, name: str, position: int, deliver: Callable[[Record], None]) -> None:
-        """Start at `position`; `deliver` passes a durable record to the engine without waiting."""
+    def __init__(
+        self,
+        name: str,
+        position: int,
+        deliver: Callable[[Record], None],
+        held: Held | None = None,
+    ) -> None:
+        """Start at `position`; `deliver` passes a durable record to the engine without waiting.
+
+        held: what there is of all streams; None where this one is alone.
+        """
+        self._held = Held() if held is None else held
+        self._held.streams += 1
         self.name = name
         self.position = position
         self.deliver = deliver
@@ -216,7 +262,7 @@ class StreamIntake:
     @property
     def takes_more(self) -> bool:
         """Whether the engine is not behind."""
-        return self.unlearned_bytes < ENGINE_QUEUE_BYTES_MAX
+        return self.unlearned_bytes < self._held.unlearned_bytes_max
 
     def has_work(self, *, little: bool = False) -> bool:
         """Whether anything may be committed now; little: of a queue with little in it."""
@@ -232,10 +278,10 @@ class StreamIntake:
         While the engine is behind that is none, except for some that have next to nothing in front
         of it: what others feed does not keep them from being stored.
         """
-        over = self.unlearned_bytes - ENGINE_QUEUE_BYTES_MAX
+        over = self.unlearned_bytes - self._held.unlearned_bytes_max
         if over < 0:
             return list(self.waiting)
-        if over >= ENGINE_QUEUE_RESERVE_BYTES:
+        if over >= ENGINE_QUEUE_RESERVE_BYTES or self._held.has_no_reserve:
             return []
         return [
             queue
@@ -246,22 +292,30 @@ class StreamIntake:
 
     def has_too_much(self, queue: ProducerQueue, bytes_max: int) -> bool:
         """Whether more than `bytes_max` wait, and this queue has its share of them already."""
+        bytes_max = self._held.pending_bytes_max(bytes_max)
         share = queue.pending_bytes * len(self.waiting)
         return self.pending_bytes > bytes_max and share >= bytes_max
 
     def has_room(self, queue: ProducerQueue, bytes_max: int) -> bool:
         """Whether this queue may add more after it was told not to."""
-        half = bytes_max // 2
+        half = self._held.pending_bytes_max(bytes_max) // 2
         return self.pending_bytes <= half or queue.pending_bytes * len(self.waiting) <= half
+
+    def hold(self, cost: int) -> None:
+        """Count what is accepted, or with a minus what a commit has taken."""
+        self.pending_bytes += cost
+        self._held.pending_bytes += cost
 
     def put_before_engine(self, producer: str, cost: int) -> None:
         """Count a record that the engine has to learn."""
         self.unlearned_bytes += cost
+        self._held.unlearned_bytes += cost
         self._unlearned_of[producer] += cost
 
     def learned(self, producer: str, cost: int) -> None:
         """Count a record that the engine has learned."""
         self.unlearned_bytes -= cost
+        self._held.unlearned_bytes -= cost
         self._unlearned_of[producer] -= cost
         if not self._unlearned_of[producer]:
             del self._unlearned_of[producer]

@@ -100,6 +100,12 @@ class Ledger:
             self._summed[stream] = found
         return found
 
+    def last_own(self, stream: str) -> LedgerEntry | None:
+        """The last entry that is not for answers, checked against the head before it."""
+        ends = self._facts.streams[stream].identity, self._last(stream) + 1, _WINDOW
+        row = next(iter(self._rows.piece(_OWN_ENTRIES, ends)), None)
+        return None if row is None else self._own_entry(stream, row, None)
+
     def last_season_spent(self, stream: str) -> tuple[int, Price, Point]:
         """The last season's spend, which who opens a store has asked for a moment ago.
 

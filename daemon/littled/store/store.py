@@ -393,6 +393,29 @@ class Store:
             point = journal.record_point(stream, journal.last_record(stream))
         return 0 if point is None else point[1]
 
+    def behind(self, stream: str, number: int) -> tuple[int, int]:
+        """How many records come after record `number`, and how many examples they hold at most.
+
+        KeyError: no such stream.
+        """
+        self._usable()
+        with self._watched():
+            journal = self._history.journal
+            last = journal.last_record(stream)
+            ends = [journal.record_point(stream, each) for each in (number, last)]
+        (first, end) = (0 if point is None else point[1] for point in ends)
+        return last - number, end - first
+
+    def charged_position(self, stream: str) -> int:
+        """The position of the last charge that is not for answers; -1 before the first.
+
+        KeyError: no such stream.
+        """
+        self._usable()
+        with self._watched():
+            entry = self._history.ledger.last_own(stream)
+        return -1 if entry is None else entry.position
+
     def producer_next(self, stream: str, producer: str) -> int:
         """The sequence number that follows a producer's last durable example, 0 at first."""
         self._usable()

@@ -26,7 +26,7 @@ from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.store.store import Store
 from littled.store.verify import verify
-from littled_client import AsyncClient, Published, Waits
+from littled_client import AsyncClient, Client, Published, Waits
 from littled_protocol.messages import (
     Ack,
     Error,
@@ -48,6 +48,7 @@ from support.serving import (
     serving,
     wait_for_file,
 )
+from support.stores import change
 
 LOOPBACK = ["127.0.0.1", 0]
 BATCH = 500
@@ -230,6 +231,89 @@ def test_a_stop_during_a_replay_is_quick(store: Path) -> None:
         (store / "go").touch()
         assert again.ended() == 0
         assert "ready" not in [line["event"] for line in again.lines]
+
+
+LISTEN_AT_ONCE = {"littled.service.daemon.START_LEARNING_SECONDS": 0}
+
+
+def feed_backlog(store: Path) -> int:
+    """Let a daemon learn a batch, and another one store six of which it learns nothing.
+
+    These say the opposite, which leads to releases. Returns how many there are before.
+    """
+    for first, batches, engine in ((0, 1, "real"), (1, 6, "slow")):
+        with serving(store, engine=engine) as daemon, Peer.greet(daemon.unix) as peer:
+            peer.open("flights", "me")
+            for number in range(first, first + batches):
+                x, y = examples(BATCH, number)
+                peer.feed(number * BATCH, x.tobytes(), (y ^ bool(number)).tobytes())
+            peer.acknowledged((first + batches) * BATCH)
+            if engine == "real":
+                assert daemon.stop() == 0
+            else:
+                wait_for_file(store / "learning")
+                daemon.kill()
+    (store / "learning").unlink()
+    with Store.open(store, read_only=True) as opened:
+        return len(opened.releases("flights/late"))
+
+
+def test_a_daemon_listens_before_it_has_learned_what_waited(store: Path) -> None:
+    """And stores more meanwhile, which it learns in its order; nothing is learned twice."""
+    version = feed_backlog(store)
+    with serving(store, engine="slow", limits=LISTEN_AT_ONCE) as again:
+        wait_for_file(store / "learning")
+        with Peer.greet(again.unix) as peer:
+            assert peer.open("flights", "me").next_sequence == 7 * BATCH
+            x, y = examples(BATCH, 7)
+            peer.feed(7 * BATCH, x.tobytes(), y.tobytes())
+            assert peer.acknowledged(8 * BATCH)[-1].position == 8 * BATCH
+        with Peer.greet(again.unix) as subscriber:
+            subscriber.subscribe("flights/late", version)
+            (store / "go").touch()
+            assert subscriber.expect(Release).version == version + 1
+        assert again.stop() == 0
+    with serving(store, learn_first=True) as last:
+        assert last.stop() == 0
+    assert check_history(store) > version
+
+
+def test_a_daemon_may_be_told_to_learn_first(store: Path) -> None:
+    version = feed_backlog(store)
+    with serving(
+        store, engine="slow", limits=LISTEN_AT_ONCE, learn_first=True, ready=False
+    ) as again:
+        wait_for_file(store / "learning")
+        assert "ready" not in [line["event"] for line in again.lines]
+        (store / "go").touch()
+        again.wait_for("ready")
+        assert check_history(store) > version
+
+
+def test_what_was_shown_before_a_kill_is_shown_as_soon_as_a_daemon_listens(store: Path) -> None:
+    """Although the snapshots were lost, and what nobody has seen is for later."""
+    x, y = examples(40 * BATCH, 1)
+    with serving(store) as daemon:
+        with Peer.greet(daemon.unix) as peer, Peer.greet(daemon.unix) as subscriber:
+            peer.open("flights", "me")
+            peer.feed(0, x.tobytes(), y.tobytes())
+            peer.acknowledged(40 * BATCH)
+            subscriber.subscribe("flights/late", 2)
+            subscriber.expect(Release)
+        before = told_of_flights(daemon)
+        daemon.kill()
+    change(store / "store.sqlite", "DELETE FROM snapshots")
+    with serving(store, limits=LISTEN_AT_ONCE) as again:
+        after = told_of_flights(again)
+    assert after["learners"]["late"]["version"] >= before["learners"]["late"]["version"] >= 3
+    assert after["epsilon_spent"] >= before["epsilon_spent"] > 0
+    assert after["position"] == 40 * BATCH
+
+
+def told_of_flights(daemon: Serving) -> Any:
+    """What anybody may know of the stream."""
+    with Client(f"unix:{daemon.unix}") as client:
+        return client.status()["streams"]["flights"]
 
 
 def test_a_second_daemon_is_refused(store: Path) -> None:

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from littled.engine import Engine, Trainings, replay
+from littled.limits import RECORD_OVERHEAD_BYTES
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.service import host as host_module
 from littled.service.courses import Courses
-from littled.service.host import Host, Seasons, Status, StoreOutlet, publish_first
+from littled.service.host import Catching, Host, Seasons, Status, StoreOutlet, publish_first
 from littled.service.logs import make_log
 from littled.service.writer import Writer, WriterStopped
 from littled.store import journal
@@ -82,10 +83,12 @@ class Bench:
         self.begin(made, build)
         return made, shown
 
-    def begin(self, host: Host, build: Any = Engine) -> None:
+    def begin(
+        self, host: Host, build: Any = Engine, catching: Catching = host_module.ALL
+    ) -> list[Record]:
         host.begin(build, self.noise, self.executor)
         self.writer.call(lambda: publish_first([host], self.store))
-        host.replay()
+        return host.replay(catching)
 
     def idle_host(self, shown: "RecordingObserver") -> Host:
         courses = Courses(2, "engines", shown.failed)
@@ -489,6 +492,87 @@ def test_a_replay_can_be_interrupted(bench: Bench) -> None:
     bench.begin(host)
     assert shown.statuses == []
     host.join(1)
+
+
+def long_stream(bench: Bench, records: int = 12) -> list[Record]:
+    """Records of two seasons, each with several trainings."""
+    return [bench.append(*flights(2_000, seed)) for seed in range(records)]
+
+
+def learned_all(bench: Bench, host: Host, shown: RecordingObserver) -> list[StoredRelease]:
+    """What is released when the host has learned what it left for later."""
+    host.start()
+    last = len(list(bench.store.records(STREAM))) - 1
+    deadline = time.monotonic() + 20
+    while shown.records[-1:] != [last]:
+        assert time.monotonic() < deadline
+        assert not shown.errors, shown.errors
+        time.sleep(0.005)
+    stop(host)
+    assert (bench.store.snapshot(STREAM) or (-1, b""))[0] == last
+    return bench.store.releases("flights/late")
+
+
+@pytest.fixture
+def record_by_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay may end after any record."""
+    monkeypatch.setattr("littled.engine.journal.RECORDS_AT_ONCE", 1)
+
+
+@pytest.mark.usefixtures("record_by_record")
+def test_a_start_leaves_for_later_what_nobody_knows_of(bench: Bench) -> None:
+    """The engine comes to the same as one that learns all before it shows anything."""
+    long_stream(bench)
+    shown = RecordingObserver()
+    host = bench.idle_host(shown)
+    left = bench.begin(host, catching=Catching(bytes_max=1 << 30, until=0))
+    assert [record.number for record in left] == list(range(12))
+    assert [status["position"] for status in shown.statuses] == [0]
+    found = learned_all(bench, host, shown)
+    assert shown.records == list(range(12))
+    assert shown.released == found
+    assert len(found) > 1
+    whole = replay(bench.plan, bench.noise, bench.store.records(STREAM), bench.executor)
+    assert found == whole.releases
+    assert bench.store.ledger(STREAM) == whole.entries
+
+
+@pytest.mark.usefixtures("record_by_record")
+@pytest.mark.parametrize("shown_position", [-1, 0, 1_999, 2_000, 9_000, 30_000])
+def test_a_start_learns_what_may_be_known_of_in_any_case(bench: Bench, shown_position: int) -> None:
+    records = long_stream(bench)
+    shown = RecordingObserver()
+    host = bench.idle_host(shown)
+    catching = Catching(shown_position, bytes_max=1 << 30, until=0)
+    left = bench.begin(host, catching=catching)
+    assert left == [record for record in records if record.first_position > shown_position]
+
+
+@pytest.mark.usefixtures("record_by_record")
+def test_a_start_leaves_no_more_than_memory_may_hold(bench: Bench) -> None:
+    records = long_stream(bench)
+    cost = 2 * 2_000 + RECORD_OVERHEAD_BYTES
+    host = bench.idle_host(RecordingObserver())
+    left = bench.begin(host, catching=Catching(bytes_max=3 * cost + 7, until=0))
+    assert left == records[-3:]
+
+
+def test_a_start_learns_for_as_long_as_it_is_told_to(bench: Bench) -> None:
+    long_stream(bench)
+    until = time.monotonic() + 3600
+    host = bench.idle_host(RecordingObserver())
+    assert bench.begin(host, catching=Catching(bytes_max=1 << 30, until=until)) == []
+
+
+@pytest.mark.usefixtures("record_by_record")
+def test_a_start_that_is_killed_has_saved_what_took_long(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the next one does not begin where this one did."""
+    replays_take(monkeypatch, record=1.0)
+    long_stream(bench)
+    bench.begin(bench.idle_host(RecordingObserver()))
+    assert (bench.store.snapshot(STREAM) or (-1, b""))[0] == 11
 
 
 def test_releases_are_shown_after_they_are_durable(bench: Bench) -> None:

@@ -457,6 +457,53 @@ async def test_one_feeders_backlog_does_not_stop_another(
     assert not quiet.paused
 
 
+async def test_all_streams_together_hold_no_more_than_memory_may(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is fed while the engines learn nothing; what waits is stored when they do."""
+    monkeypatch.setattr(queues, "ENGINE_QUEUES_BYTES_MAX", 400_000)
+    monkeypatch.setattr(queues, "PENDING_BYTES_MAX", 200_000)
+    feeders = {stream: Feeder() for stream in bench.delivered}
+    fed = {stream: await bench.intake.attach(stream, "p", feeders[stream]) for stream in feeders}
+    sent = dict.fromkeys(feeders, 0)
+    for _ in range(1_000):
+        for stream, feeder in feeders.items():
+            if not feeder.paused:
+                bench.feed(fed[stream], bytes(5_000))
+                sent[stream] += 5_000
+        await asyncio.sleep(0.001)
+        if all(feeder.paused for feeder in feeders.values()):
+            break
+    await asyncio.sleep(0.1)
+    assert all(feeder.paused for feeder in feeders.values())
+    unlearned = [record for records in bench.delivered.values() for record in records]
+    pending = sum(queue.pending_bytes for queue in fed.values())
+    assert 400_000 <= sum(map(cost_bytes, unlearned)) <= 2 * 400_000
+    assert 200_000 <= pending <= 2 * 200_000
+    while any(feeders[stream].acks[-1][0] < sent[stream] for stream in sent):
+        for stream, records in bench.delivered.items():
+            await asyncio.to_thread(bench.intake.learned, stream, list(records))
+            records.clear()
+        await asyncio.sleep(0.005)
+    assert not any(feeder.paused for feeder in feeders.values())
+
+
+async def test_what_an_engine_left_for_later_counts_as_what_it_has_to_learn(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [Record("flights", 0, 0, "old", 0, 90_000, bytes(90_000), bytes(90_000), bytes(32))]
+    monkeypatch.setattr(queues, "ENGINE_QUEUE_BYTES_MAX", 100_000)
+    records = bench.delivered["flights"]
+    bench.intake.add_stream("flights", 0, records.append, unlearned=left)
+    feeder = Feeder()
+    queue = await bench.intake.attach("flights", "loud", feeder)
+    bench.feed(queue, bytes(50_000))
+    await asyncio.sleep(0.1)
+    assert not feeder.acks
+    await asyncio.to_thread(bench.intake.learned, "flights", left)
+    await until(feeder.is_acknowledged)
+
+
 async def test_a_commit_that_fails_is_not_acknowledged(bench: Bench) -> None:
     feeder = Feeder()
     queue = await bench.intake.attach("flights", "p", feeder)

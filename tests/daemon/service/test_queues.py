@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.limits import COMMIT_BYTES_MAX, PRODUCER_QUEUE_LITTLE_BYTES, RECORD_OVERHEAD_BYTES
+from littled.limits import (
+    COMMIT_BYTES_MAX,
+    ENGINE_QUEUES_BYTES_MAX,
+    PRODUCER_QUEUE_LITTLE_BYTES,
+    RECORD_OVERHEAD_BYTES,
+)
 from littled.service import queues
-from littled.service.queues import ProducerQueue, Run, StreamIntake, Taken, take_shares
+from littled.service.queues import Held, ProducerQueue, Run, StreamIntake, Taken, take_shares
 from littled.store.records import SourcePlace
 
 
@@ -136,6 +141,88 @@ def test_the_engines_reserve_is_for_those_with_nothing_in_front_of_it(
     stream.learned("others", 40_000)
     stream.learned("loud", 100_000)
     assert stream.ready() == [loud, quiet]
+
+
+def held_streams(number: int) -> tuple[Held, list[StreamIntake]]:
+    """Streams that share what memory there is."""
+    held = Held()
+    return held, [StreamIntake(str(each), 0, lambda _: None, held) for each in range(number)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.booleans()), max_size=30))
+def test_what_is_held_of_all_streams_is_what_is_held_of_each(
+    steps: list[tuple[int, int, bool]],
+) -> None:
+    held, streams = held_streams(3)
+    made = [queue_of(stream, "p", []) for stream in streams]
+    for index, count, forward in steps:
+        stream, queue = streams[index], made[index]
+        if forward:
+            queue.put(Run(0, count, bytes(count), bytes(count)))
+            stream.put_before_engine("p", count)
+        else:
+            if queue.pending:
+                queue.take(count)
+            stream.learned("p", stream.unlearned_bytes)
+        pending = sum(each.pending_bytes for each in streams)
+        unlearned = sum(each.unlearned_bytes for each in streams)
+        assert held == Held(3, pending, unlearned)
+
+
+def test_engines_of_all_streams_that_are_behind_share_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A stream has its own limit while there is room, and an equal part of all of it after that."""
+    monkeypatch.setattr(queues, "ENGINE_QUEUE_BYTES_MAX", 100)
+    monkeypatch.setattr(queues, "ENGINE_QUEUES_BYTES_MAX", 300)
+    _, streams = held_streams(6)
+    for stream in streams[:3]:
+        assert stream.takes_more
+        stream.put_before_engine("p", 99)
+    assert all(stream.takes_more for stream in streams)
+    streams[3].put_before_engine("p", 40)  # of 300 each of six may have 50 now
+    assert [stream.takes_more for stream in streams] == [False] * 3 + [True] * 3
+    streams[3].put_before_engine("p", 20)
+    assert [stream.takes_more for stream in streams] == [False] * 4 + [True] * 2
+    streams[0].learned("p", 99)
+    assert all(stream.takes_more for stream in streams)
+
+
+def test_whatever_streams_are_fed_what_their_engines_have_to_learn_is_limited() -> None:
+    """Each as much as it may, one after the other."""
+    held, streams = held_streams(200)
+    for _ in range(3):
+        for stream in streams:
+            while stream.takes_more:
+                stream.put_before_engine("p", 65_536)
+    most = 2 * ENGINE_QUEUES_BYTES_MAX + len(streams) * 65_536
+    assert ENGINE_QUEUES_BYTES_MAX <= held.unlearned_bytes <= most
+
+
+def test_the_reserves_of_all_streams_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queues, "ENGINE_QUEUES_BYTES_MAX", 1000)
+    monkeypatch.setattr(queues, "ENGINE_QUEUES_RESERVE_BYTES", 500)
+    _, (full, other) = held_streams(2)
+    quiet = queue_of(full, "quiet", [1])
+    full.put_before_engine("loud", 1000)
+    other.put_before_engine("loud", 1499)
+    assert full.ready() == [quiet]
+    other.put_before_engine("loud", 1)
+    assert full.ready() == []
+
+
+def test_feeders_of_many_streams_are_held_up_by_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queues, "PENDING_BYTES_MAX", 40_000)
+    _, streams = held_streams(5)
+    large = [queue_of(stream, "p", [10_000] * 2) for stream in streams[:2]]  # 17 bytes an example
+    bytes_max = 1_000_000
+    assert all(queue.stream.has_too_much(queue, bytes_max) for queue in large)
+    small = queue_of(streams[2], "p", [100])
+    assert not streams[2].has_too_much(small, bytes_max)
+    for queue in large:
+        queue.take(350_000)
+    assert large[0].stream.has_room(large[0], bytes_max)
+    assert small.stream.has_room(small, bytes_max)
 
 
 def test_what_is_taken_has_a_cost() -> None:
