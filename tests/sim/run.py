@@ -32,6 +32,7 @@ from unittest.mock import patch
 import apsw
 
 from littled.cli.replaying import compare_stream
+from littled.service import daemon as service
 from littled.service.daemon import serve
 from littled.store import columns, staging, tail
 from littled.store.errors import StoreError
@@ -415,6 +416,7 @@ def run_seed(seed: int) -> Machine:
         machine = Machine(seed, Path(name), random.Random(seed))
         try:
             small_files()
+            learn_before_listening(enough=seed % 2 == 0)
             path, done = new_store(machine), False
             for life in range(LIVES_MAX):
                 path, done = one_life(
@@ -469,6 +471,12 @@ def small_files() -> None:
     files.COLUMN_FILE_BYTES = 100
     ahead: Any = tail
     ahead.TAIL_SLOTS = 5
+
+
+def learn_before_listening(*, enough: bool) -> None:
+    """Let a start learn whatever there is, or else only what somebody may know of."""
+    starts: Any = service
+    starts.START_LEARNING_SECONDS = 1.0 if enough else 0.0
 
 
 def forget_syncs() -> None:
