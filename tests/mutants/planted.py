@@ -4459,6 +4459,77 @@ CLUSTER = (
     ),
 )
 
+HOST = f"{SERVICE}/test_host.py"
+QUEUES = f"{SERVICE}/test_queues.py"
+STARTS = (
+    Mutant(
+        "a daemon that listens before it has what was shown",
+        "service/host.py",
+        "position > self.shown",
+        "True",
+        (f"{HOST}::test_a_start_learns_what_may_be_known_of_in_any_case",),
+    ),
+    Mutant(
+        "a start that leaves more for later than memory may hold",
+        "service/host.py",
+        "and bytes_left <= self.bytes_max",
+        "and True",
+        (f"{HOST}::test_a_start_leaves_no_more_than_memory_may_hold",),
+    ),
+    Mutant(
+        "records that a start leaves out",
+        "service/host.py",
+        "for record in chain(together, *turns):",
+        "for record in together:",
+        (f"{HOST}::test_a_start_leaves_for_later_what_nobody_knows_of",),
+    ),
+    Mutant(
+        "a replay that saves nothing on the way",
+        "service/host.py",
+        "            self._save_if_worth_it(together)\n        status",
+        "        status",
+        (f"{HOST}::test_a_start_that_is_killed_has_saved_what_took_long",),
+    ),
+    Mutant(
+        "what a start leaves is not counted as memory",
+        "service/intake.py",
+        "        for record in unlearned:\n",
+        "        for record in unlearned[:0]:\n",
+        (
+            f"{SERVICE}/test_intake.py"
+            "::test_what_an_engine_left_for_later_counts_as_what_it_has_to_learn",
+        ),
+    ),
+    Mutant(
+        "engines that may be behind each by itself",
+        "service/queues.py",
+        "if self.unlearned_bytes < ENGINE_QUEUES_BYTES_MAX:",
+        "if True:",
+        (f"{QUEUES}::test_engines_of_all_streams_that_are_behind_share_the_memory",),
+    ),
+    Mutant(
+        "streams that may have much waiting each by itself",
+        "service/queues.py",
+        "if self.pending_bytes <= PENDING_BYTES_MAX:",
+        "if True:",
+        (f"{QUEUES}::test_feeders_of_many_streams_are_held_up_by_their_part",),
+    ),
+    Mutant(
+        "reserves without an end",
+        "service/queues.py",
+        " or self._held.has_no_reserve:",
+        ":",
+        (f"{QUEUES}::test_the_reserves_of_all_streams_have_a_limit_too",),
+    ),
+    Mutant(
+        "an answer that quotes what could not be read",
+        "service/http.py",
+        "text=UNREADABLE",
+        "text=message",
+        (f"{SERVICE}/test_http.py::test_what_cannot_be_read_is_refused_without_a_word_of_it",),
+    ),
+)
+
 TRAININGS = (
     Mutant(
         "a worker that gets the noise of the trigger",
@@ -4488,5 +4559,6 @@ MUTANTS = (
     *PLACES,
     *GROWTH,
     *MOVES,
+    *STARTS,
     *TRAININGS,
 )
