@@ -42,8 +42,6 @@ from littled.engine.predictions import refusal
 from littled.limits import (
     ANSWERING_THREADS,
     DESCRIPTORS_MAX,
-    ENGINE_QUEUE_BYTES_MAX,
-    ENGINE_QUEUES_BYTES_MAX,
     ENGINE_THREADS,
     LOOP_THREADS,
     PULSE_SECONDS,
@@ -81,6 +79,7 @@ from littled.service.logs import Log, guard_loop, tell_left_out
 from littled.service.memory import keep_freed_memory
 from littled.service.notify import Notifier, inherited_sockets
 from littled.service.packing import Packer
+from littled.service.queues import Held
 from littled.service.reception import Newcomer, Reception
 from littled.service.rows import StreamRows
 from littled.service.samples import Sample
@@ -434,12 +433,8 @@ class Daemon:
 
     async def _catch_up(self) -> list[list[Record]]:
         """Let every engine replay what is public of it; return what each of them learns later."""
-        behind = await asyncio.gather(
-            *(asyncio.to_thread(host.behind_bytes) for host in self._hosts)
-        )
-        bytes_max = ENGINE_QUEUE_BYTES_MAX
-        if sum(behind) > ENGINE_QUEUES_BYTES_MAX:
-            bytes_max = min(bytes_max, ENGINE_QUEUES_BYTES_MAX // len(behind))
+        behind = sum(host.behind_bytes for host in self._hosts)
+        bytes_max = Held(len(self._hosts), unlearned_bytes=behind).unlearned_bytes_max
         until = math.inf if self._learn_first else time.monotonic() + START_LEARNING_SECONDS
         # Threads cannot be interrupted: on a stop each ends after the turn in hand.
         return await asyncio.gather(
@@ -455,9 +450,8 @@ class Daemon:
         """The position of the last release, figure or charge of a stream; -1 without one."""
         positions = [self._store.charged_position(stream)]
         for learner in _published_by(self._plan_of[stream]):
-            release, figure = self.releases.latest(learner), self.figures.latest(learner)
-            positions += [] if release is None else [release.position]
-            positions += [] if figure is None else [figure["position"]]
+            release = self.releases.latest(learner)
+            positions += [self.figures.end(learner), -1 if release is None else release.position]
         return max(positions)
 
     async def _serve(self, tasks: asyncio.TaskGroup) -> None:

@@ -70,6 +70,11 @@ class Figures:
         recent = self._recent.get(learner)
         return recent[-1].number if recent else 0
 
+    def end(self, learner: str) -> int:
+        """The position that followed the period of a learner's last figure; -1 without one."""
+        recent = self._recent.get(learner)
+        return recent[-1].end if recent else -1
+
     def after(self, learner: str, number: int) -> list[FigureFacts]:
         """What the learner's figures after this number say, as far as they are at hand."""
         recent = self._recent.get(learner, ())

@@ -273,6 +273,8 @@ class Host:
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
         self._engine: HostedEngine | None = None
+        # Records and examples after those of the snapshot.
+        self._behind = 0, 0
         self._first = First()
         self._saved_number = -1
         self._saved_at = time.monotonic()
@@ -288,19 +290,20 @@ class Host:
 
         Blocks; called once, on any thread but the loop's and the writer's.
         """
-        self._engine = self._restored(build, noise, executor)
+        engine = self._engine = self._restored(build, noise, executor)
+        self._behind = self._store.behind(self.stream, engine.record_number)
         self._first = self._outlet.hold()
-        self._engine.start()
+        engine.start()
 
     @property
     def first(self) -> First:
         """What has to be durable before `replay`."""
         return self._first
 
+    @property
     def behind_bytes(self) -> int:
-        """Return what the records cost in memory that the engine does not know yet. Blocks."""
-        records, examples = self._store.behind(self.stream, self._hosted().record_number)
-        return self._cost_bytes(records, examples)
+        """What the records cost in memory that the engine does not know before `replay`."""
+        return self._cost_bytes(*self._behind)
 
     def replay(self, catching: Catching = ALL) -> list[Record]:
         """Show what was published first, and replay the journal after the last snapshot.
@@ -312,7 +315,7 @@ class Host:
         self._outlet.let_go()
         self._first = First()
         reported = -REPLAY_REPORT_RECORDS
-        records, examples = self._store.behind(self.stream, engine.record_number)
+        records, examples = self._behind
         turns = in_turns(self._store.records(self.stream, engine.record_number))
         for together in turns:
             if self._interrupted.is_set():

@@ -236,18 +236,14 @@ class StreamIntake:
     )
 
     def __init__(
-        self,
-        name: str,
-        position: int,
-        deliver: Callable[[Record], None],
-        held: Held | None = None,
+        self, name: str, position: int, deliver: Callable[[Record], None], held: Held
     ) -> None:
         """Start at `position`; `deliver` passes a durable record to the engine without waiting.
 
-        held: what there is of all streams; None where this one is alone.
+        held: what there is of all streams, of which this is one more.
         """
-        self._held = Held() if held is None else held
-        self._held.streams += 1
+        self._held = held
+        held.streams += 1
         self.name = name
         self.position = position
         self.deliver = deliver

@@ -441,7 +441,8 @@ class Journal:
         key = record_key(self._facts.streams[stream].identity, number)
         with self._readers.reading() as connection:
             kept: list[Any] = connection.execute(_ARCHIVED_POINT, (key,)).fetchall()
-        for end, head in kept:
+        if kept:
+            end, head = kept[0]
             return head_of(head, stream), end
         (stretch,) = (
             segment for segment in self.archived(stream) if segment.first <= number <= segment.last
@@ -460,9 +461,8 @@ class Journal:
             kept: list[Any] = connection.execute(
                 _ARCHIVED_AT, (*ends, position, position)
             ).fetchall()
-        for (key,) in kept:
-            found: int = key - ends[0]
-            return found
+        if kept:
+            return integer_of(kept[0][0], stream) - ends[0]
         for stretch in self.archived(stream):
             if stretch.first_position <= position < stretch.end_position:
                 for record in self._from_archive(stretch):

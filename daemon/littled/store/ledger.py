@@ -23,6 +23,7 @@ SELECT number, entry, head, length(entry) FROM ledger
 WHERE stream = ?1 AND number < ?2 AND instr(substr(entry, length(entry) - 30), ?3) = 0
 ORDER BY number DESC
 """
+_LAST_OWN_ENTRY = f"{_OWN_ENTRIES} LIMIT 1"
 _WINDOW = b',"window":'
 _HEAD = "SELECT head FROM ledger WHERE stream = ? AND number = ?"
 _LAST_ENTRY = "SELECT max(number) FROM ledger WHERE stream = ?"
@@ -103,7 +104,7 @@ class Ledger:
     def last_own(self, stream: str) -> LedgerEntry | None:
         """The last entry that is not for answers, checked against the head before it."""
         ends = self._facts.streams[stream].identity, self._last(stream) + 1, _WINDOW
-        row = next(iter(self._rows.piece(_OWN_ENTRIES, ends)), None)
+        row = self._rows.one(_LAST_OWN_ENTRY, ends)
         return None if row is None else self._own_entry(stream, row, None)
 
     def last_season_spent(self, stream: str) -> tuple[int, Price, Point]:

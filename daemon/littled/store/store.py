@@ -398,13 +398,11 @@ class Store:
 
         KeyError: no such stream.
         """
-        self._usable()
+        end = self.position(stream)
         with self._watched():
             journal = self._history.journal
-            last = journal.last_record(stream)
-            ends = [journal.record_point(stream, each) for each in (number, last)]
-        (first, end) = (0 if point is None else point[1] for point in ends)
-        return last - number, end - first
+            last, point = journal.last_record(stream), journal.record_point(stream, number)
+        return last - number, end - (0 if point is None else point[1])
 
     def charged_position(self, stream: str) -> int:
         """The position of the last charge that is not for answers; -1 before the first.

@@ -104,8 +104,12 @@ class Bench:
     def learn(self, host: Host, shown: RecordingObserver, records: list[Record]) -> None:
         for record in records:
             host.put(record)
+        self.wait_for(shown, records[-1].number)
+
+    def wait_for(self, shown: RecordingObserver, number: int) -> None:
+        """Until this record is learned."""
         deadline = time.monotonic() + 20
-        while not shown.records or shown.records[-1] < records[-1].number:
+        while not shown.records or shown.records[-1] < number:
             assert time.monotonic() < deadline
             assert not shown.errors, shown.errors
             time.sleep(0.005)
@@ -503,11 +507,7 @@ def learned_all(bench: Bench, host: Host, shown: RecordingObserver) -> list[Stor
     """What is released when the host has learned what it left for later."""
     host.start()
     last = len(list(bench.store.records(STREAM))) - 1
-    deadline = time.monotonic() + 20
-    while shown.records[-1:] != [last]:
-        assert time.monotonic() < deadline
-        assert not shown.errors, shown.errors
-        time.sleep(0.005)
+    bench.wait_for(shown, last)
     stop(host)
     assert (bench.store.snapshot(STREAM) or (-1, b""))[0] == last
     return bench.store.releases("flights/late")

@@ -33,7 +33,7 @@ def queue_of(
 
 def stream_of(name: str = "s") -> StreamIntake:
     """A stream of which nothing is stored."""
-    return StreamIntake(name, 0, lambda _: None)
+    return StreamIntake(name, 0, lambda _: None, Held())
 
 
 def columns(runs: Sequence[Run]) -> tuple[bytes, bytes, bytes]:
