@@ -4477,6 +4477,16 @@ STARTS = (
         (f"{HOST}::test_a_start_leaves_no_more_than_memory_may_hold",),
     ),
     Mutant(
+        "a start that passes the latest releases off as all of them",
+        "service/subscribers.py",
+        "self.forgotten = release.version - 1",
+        "self.forgotten = 0",
+        (
+            f"{SERVICE}/test_subscribers.py"
+            "::test_a_start_has_the_latest_and_leaves_the_others_in_the_store",
+        ),
+    ),
+    Mutant(
         "records that a start leaves out",
         "service/host.py",
         "for record in chain(together, *turns):",

@@ -43,9 +43,11 @@ from littled.limits import (
     ANSWERING_THREADS,
     DESCRIPTORS_MAX,
     ENGINE_THREADS,
+    FIGURES_IN_MEMORY_MAX,
     LOOP_THREADS,
     PULSE_SECONDS,
     PULSES_PER_WATCHDOG,
+    RELEASES_IN_MEMORY_MAX,
     RELEASES_READ_BYTES,
     REPLAY_EXTENSION_SECONDS,
     START_LEARNING_SECONDS,
@@ -406,11 +408,13 @@ class Daemon:
 
     async def _prepare(self, trainers: Trainers) -> None:
         """Load what was published, and let every engine catch up with its journal."""
+        latest = self._store.latest_releases
         for learner in self.releases.learners:
-            self.releases.announce(await asyncio.to_thread(self._store.releases, learner))
+            rules = await asyncio.to_thread(latest, learner, RELEASES_IN_MEMORY_MAX)
+            self.releases.announce(rules)
         for learner in self.figures.learners:
-            stored = await asyncio.to_thread(self._store.releases, figures_of(learner))
-            self.figures.announce(stored)
+            measured = figures_of(learner)
+            self.figures.announce(await asyncio.to_thread(latest, measured, FIGURES_IN_MEMORY_MAX))
         noise = KeyedNoise(self._store.noise_key)
         executors = [await asyncio.to_thread(trainers.executor, plan) for plan in self._plans]
         await asyncio.gather(

@@ -148,6 +148,8 @@ class _Shelf:
     def put(self, release: Release) -> None:
         if len(self.recent) == RELEASES_IN_MEMORY_MAX:
             self.forgotten = self.recent.popleft().version
+        elif not self.recent:
+            self.forgotten = release.version - 1  # a start reads the last ones only
         self.recent.append(release)
         self.version = release.version
         self.frame = None

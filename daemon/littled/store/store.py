@@ -472,6 +472,11 @@ class Store:
             )
         return found
 
+    def latest_releases(self, learner: str, versions: int) -> list[StoredRelease]:
+        """Releases of a learner's last `versions` versions, checked; fewer where some were lost."""
+        last = self._releases.get(learner)
+        return [] if last is None else self.releases(learner, max(last.number - versions, 0))
+
     def record_at(self, stream: str, position: int) -> int | None:
         """Number of the record that holds the example at a position; None when there is none."""
         self._usable()

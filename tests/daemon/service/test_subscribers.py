@@ -85,6 +85,22 @@ async def test_old_releases_come_from_the_store(opened: Store) -> None:
     assert read.reads == 3
 
 
+async def test_a_start_has_the_latest_and_leaves_the_others_in_the_store(opened: Store) -> None:
+    count = RELEASES_IN_MEMORY_MAX + 40
+    opened.publish([stored(version) for version in range(1, count + 1)], [])
+    read = Counted(opened)
+    releases = Releases([LEARNER, "flights/early"], read)
+    for learner in releases.learners:
+        releases.announce(opened.latest_releases(learner, RELEASES_IN_MEMORY_MAX))
+    assert releases.version(LEARNER) == count
+    for version in (40, 41, count - 1, count):
+        assert await versions_after(releases, version) == list(range(version + 1, count + 1))
+    assert read.reads == 0
+    for version in (0, 1, 39):
+        assert await versions_after(releases, version) == list(range(version + 1, count + 1))
+    assert read.reads == 3
+
+
 async def test_a_long_history_comes_in_parts() -> None:
     count = 2 * RELEASES_READ_MAX + 10
     every = [stored(version) for version in range(1, count + 1)]

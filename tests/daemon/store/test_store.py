@@ -267,6 +267,20 @@ def test_a_repeated_charge_or_release_is_accepted_silently(store: Store, path: P
     assert (path / "high-water-mark").stat() == mark, "nothing new was written"
 
 
+def test_the_latest_releases_are_read_without_the_others(store: Store, path: Path) -> None:
+    every = [release(version) for version in range(1, 8)]
+    assert store.latest_releases(LEARNER, 3) == []
+    store.publish(every, ())
+    assert store.latest_releases(LEARNER, 3) == every[-3:]
+    assert store.latest_releases(LEARNER, 7) == store.latest_releases(LEARNER, 99) == every
+    store.close()
+    change(path / "store.sqlite", "UPDATE releases SET body = x'80' WHERE version = 4")
+    with Store.open(path) as again:
+        assert again.latest_releases(LEARNER, 3) == every[-3:]
+        with pytest.raises(StoreDamaged, match="at version 4: put back a backup"):
+            again.latest_releases(LEARNER, 4)
+
+
 def test_releases_and_entries_are_stored_together_or_not_at_all(store: Store, path: Path) -> None:
     with pytest.raises(StoreDamaged, match="came where entry 1 is due"):
         store.publish([release(1)], [entry(0), entry(2)])
