@@ -76,8 +76,17 @@ TLS_READ_BYTES = 16 * 1024
 # small message. Longer ones count by their bytes, columns of examples for less than anything else.
 WORK_PER_PEER_UNITS = 50
 WORK_PER_TURN_UNITS = 100
+WORK_UNIT_SECONDS = 5e-6
 WORK_BYTES_PER_UNIT = 256
 WORK_COLUMN_BYTES_PER_UNIT = 2048
+# The same of what is looked at value by value, lists and fields that nobody knows: 0.1 us each.
+WORK_VALUES_PER_UNIT = 32
+# A batch that was sent before: it is looked at by itself, and acknowledged again.
+WORK_AGAIN_UNITS = 5
+# With more values than this a message waits for its turn among those of all peers, and the loop
+# rests from them so many times as long as it took: they have a fifth of its time.
+SCAN_VALUES_MIN = 256
+SCAN_REST_TIMES = 4
 # What arrives in one read and is dealt with at once, if it takes no more units than this: a peer
 # that waits for each answer sends no more.
 DIRECT_BYTES_MAX = 4096

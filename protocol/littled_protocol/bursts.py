@@ -10,7 +10,7 @@ long frame is a run by itself: so its columns are copied once, and not as often 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -48,6 +48,19 @@ class Burst:
     x: bytes
     y: bytes
     users: bytes | None
+
+    def part(self, first: int, end: int) -> Burst:
+        """Return some of the messages, at least one: from the first one to the one before `end`."""
+        x, y = len(self.x) // self.frames, len(self.y) // self.frames
+        users = len(self.users or b"") // self.frames
+        return replace(
+            self,
+            sequence=self.sequence + first * self.count,
+            frames=end - first,
+            x=self.x[first * x : end * x],
+            y=self.y[first * y : end * y],
+            users=None if self.users is None else self.users[first * users : end * users],
+        )
 
     def messages(self) -> Iterator[Examples]:
         """Return the messages one by one."""

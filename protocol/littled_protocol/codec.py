@@ -77,18 +77,21 @@ def _malformed(sentence: str) -> ProtocolError:
     return ProtocolError(ErrorCode.MALFORMED_FRAME, sentence)
 
 
-def scan(payload: bytes | bytearray) -> tuple[int, int]:
+def scan(
+    payload: bytes | bytearray, maps_max: int = limits.frame_containers_max
+) -> tuple[int, int]:
     """Judge a payload by its bytes alone, in one pass and constant memory.
 
     Returns how many maps and lists it holds, and how many values, map keys included.
 
     Raises ProtocolError: malformed_frame unless it is exactly one whole map without extension
-    types, NaN and infinities; depth_exceeded; limit_exceeded for too many values, maps and lists.
+    types, NaN and infinities; depth_exceeded; limit_exceeded for too many values, maps and lists,
+    also for more than `maps_max` maps.
     """
     end = len(payload)
     if not end or not (payload[0] in _FIXMAP or payload[0] in _MAPS):
         raise _malformed("a payload needs to be a map")
-    position, left, elements, containers = 0, 1, 0, 0
+    position, left, elements, containers, maps = 0, 1, 0, 0, 0
     outer: list[int] = []
     steps = _STEPS
     try:
@@ -109,6 +112,10 @@ def scan(payload: bytes | bytearray) -> tuple[int, int]:
                     continue
                 containers += 1
                 elements += items
+                if tag in _FIXMAP or tag in _MAPS:
+                    maps += 1
+                    if maps > maps_max:
+                        raise _too_many("maps", maps_max)
                 if items > end - position:
                     raise _malformed("a payload ends inside a value")
                 outer.append(left)
@@ -122,6 +129,27 @@ def scan(payload: bytes | bytearray) -> tuple[int, int]:
     if position != end:
         raise _malformed("a payload needs to be one whole map and nothing after it")
     return containers, elements
+
+
+def has_more_values(data: bytes | bytearray, start: int, end: int, values: int) -> bool:
+    """Whether the payload from `start` to `end` holds more than so many values, maps and lists.
+
+    False also where it is wrong before that many; no more of it is looked at.
+    """
+    position, due = start, 1
+    try:
+        for _ in range(values):
+            if not due or position >= end:
+                return False
+            tag = data[position]
+            step, items = _STEPS[tag], None
+            if not step:
+                step, items = _unfixed(data, position, tag)
+            position += step
+            due += (items or 0) - 1
+    except (IndexError, ProtocolError):
+        return False
+    return due > 0 and position < end
 
 
 def _check_counts(depth: int, containers: int, elements: int) -> None:
@@ -221,6 +249,8 @@ _LABELS: Final = re.compile(rb"\xa1y%b" % _BINARY, re.DOTALL)
 _USERS: Final = re.compile(rb"\xa5users%b" % _BINARY, re.DOTALL)
 _WITH_USERS: Final = b"\x87"
 _SEQUENCE: Final = 3  # its group in _EXAMPLES
+# What a map or a list costs to scan and decode, in values.
+_CONTAINER_VALUES: Final = 8
 # Longer payloads are not compared with the last one: their columns cost more than their fields.
 _LIKENESS_BYTES_MAX: Final = 4096
 
@@ -322,6 +352,10 @@ class Likeness:
     and decode the rest takes 60 % of the time of `decode`. Users are looked for every time.
     """
 
+    # Most maps of a payload that is not in the usual form.
+    maps_max: int = limits.frame_containers_max
+    # What was looked at one by one so far, as `decode_counted` counts it.
+    values: int = 0
     # None until there were examples that can be a pattern.
     _form: UsualForm | None = None
     _fixed: tuple[bytes, bytes, bytes] = (b"", b"", b"")
@@ -331,7 +365,7 @@ class Likeness:
     ) -> Message:
         """Return what the function `decode` would, and raise what it would."""
         if Examples.type_name in forbidden:
-            return decode(payload, forbidden)
+            return self._decode(payload, forbidden)
         form = self._form
         if form is not None and len(payload) == form.end:
             before, middle, between = self._fixed
@@ -353,11 +387,9 @@ class Likeness:
     def _look(self, payload: bytes | bytearray, forbidden: frozenset[str]) -> Message:
         """Look for the fields, and remember what stands around them."""
         form = usual_form(payload) if len(payload) <= _LIKENESS_BYTES_MAX else None
-        if form is None:
-            return decode(payload, forbidden)
-        examples = _examples_at(form, payload)
-        if examples is None:
-            return decode(payload, forbidden)
+        examples = None if form is None else _examples_at(form, payload)
+        if form is None or examples is None:
+            return self._decode(payload, forbidden)
         before = bytes(payload[: form.number_start])
         # A number that is its own tag is no pattern: another byte in its place may be a longer one.
         is_pattern = form.users_start is None and not before.endswith(b"sequence")
@@ -369,6 +401,11 @@ class Likeness:
         )
         return examples
 
+    def _decode(self, payload: bytes | bytearray, forbidden: frozenset[str]) -> Message:
+        message, values = decode_counted(payload, forbidden, self.maps_max)
+        self.values += values
+        return message
+
 
 def decode(payload: bytes | bytearray, forbidden: frozenset[str] = frozenset()) -> Message:
     """Return the message of one payload (a frame without its prefix).
@@ -376,15 +413,32 @@ def decode(payload: bytes | bytearray, forbidden: frozenset[str] = frozenset()) 
     forbidden: types of messages of which nothing but the type is looked at. Raises ProtocolError,
     and nothing else, for any bytes that are not exactly one message, and for these.
     """
+    return decode_counted(payload, forbidden)[0]
+
+
+def decode_counted(
+    payload: bytes | bytearray,
+    forbidden: frozenset[str] = frozenset(),
+    maps_max: int = limits.frame_containers_max,
+) -> tuple[Message, int]:
+    """Return what `decode` does, and how many values were looked at one by one.
+
+    Map keys are counted as well, and maps and lists eightfold; in the usual form of examples there
+    are none. maps_max: how many maps any other payload may hold. Raises what `decode` does.
+    """
     if len(payload) > _PAYLOAD_BYTES_MAX:
         raise ProtocolError(ErrorCode.FRAME_TOO_LARGE)
     examples = None if Examples.type_name in forbidden else _decode_examples(payload)
-    return _decode_any(payload, forbidden) if examples is None else examples
+    return _decode_any(payload, forbidden, maps_max) if examples is None else (examples, 0)
 
 
-def _decode_any(payload: bytes | bytearray, forbidden: frozenset[str] = frozenset()) -> Message:
-    """Return the message of any payload: scan, unpack, build."""
-    scan(payload)
+def _decode_any(
+    payload: bytes | bytearray,
+    forbidden: frozenset[str] = frozenset(),
+    maps_max: int = limits.frame_containers_max,
+) -> tuple[Message, int]:
+    """Do the same for any payload: scan, unpack, build."""
+    containers, elements = scan(payload, maps_max)
     try:
         values = _unpack(payload)
     except ProtocolError:
@@ -394,7 +448,7 @@ def _decode_any(payload: bytes | bytearray, forbidden: frozenset[str] = frozense
     name = values.get("type")
     if isinstance(name, str) and name in forbidden:
         raise ProtocolError(ErrorCode.FORBIDDEN)
-    return message_from_fields(values)
+    return message_from_fields(values), elements + _CONTAINER_VALUES * containers
 
 
 # --- Encode ---------------------------------------------------------------------------------------

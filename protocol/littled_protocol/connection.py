@@ -26,7 +26,7 @@ from typing import Any, Final, Literal
 
 from littled_protocol import limits
 from littled_protocol.bursts import FRAME_BYTES_MIN, LONG_FRAME_BYTES, Burst, decode_burst
-from littled_protocol.codec import Likeness, encode_frame
+from littled_protocol.codec import Likeness, encode_frame, has_more_values
 from littled_protocol.errors import (
     ErrorCode,
     LocalProtocolError,
@@ -159,7 +159,10 @@ class Connection:
         self._pieces_bytes = 0
         self._ended = False
         self._failure: RemoteProtocolError | None = None
-        self._likeness = Likeness()
+        # Nothing that a server is told has maps inside.
+        is_server = role is Role.SERVER
+        most = limits.frame_maps_to_server_max if is_server else limits.frame_containers_max
+        self._likeness = Likeness(most)
         self._hello_version = 0
         self.version = 0
         self._credit_bytes = 0
@@ -255,6 +258,22 @@ class Connection:
         if isinstance(message, Error):
             self._forget_bytes()
         return message
+
+    def due_has_more_values(self, values: int) -> bool:
+        """Whether the message that is due next is whole and holds more than so many values.
+
+        It then takes longer to decode than to look at so many of them, which is all that is done.
+        """
+        start, whole = self._offset + limits.frame_prefix_bytes, self.frame_pending_bytes
+        end = self._offset + whole
+        if not values < whole <= self.frame_bytes_max or len(self._buffer) < end:
+            return False
+        return has_more_values(self._buffer, start, end, values)
+
+    @property
+    def values_looked_at(self) -> int:
+        """How many values of all messages so far were looked at one by one, as the codec counts."""
+        return self._likeness.values
 
     def is_drained(self) -> bool:
         """Return whether every byte was returned as a message and more may come.

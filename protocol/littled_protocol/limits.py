@@ -28,6 +28,9 @@ frame_depth_max: Final = 8
 frame_containers_max: Final = 4096 + 64
 # Values in one frame, map keys included; bounds the time of a scan to a few milliseconds.
 frame_elements_max: Final = 131_072
+# Maps in one frame to a server, the frame's own map included: no message to it has one inside, and
+# each costs as much to decode as a dozen other values.
+frame_maps_to_server_max: Final = 16
 # Keys of one map; a status names every stream and learner in maps.
 map_keys_max: Final = 1024
 

@@ -4459,6 +4459,61 @@ CLUSTER = (
     ),
 )
 
+SCANNING = (
+    Mutant(
+        "a length beyond all limits that waits for its place in memory",
+        "service/sessions.py",
+        "FRAME_SHORT_BYTES < frame_bytes <= connection.frame_bytes_max",
+        "FRAME_SHORT_BYTES < frame_bytes",
+        (f"{SERVICE}/test_crowds.py::test_a_length_beyond_all_limits_keeps_no_long_frame_waiting",),
+    ),
+    Mutant(
+        "messages of many values that wait for nobody",
+        "service/sessions.py",
+        "connection.due_has_more_values(SCAN_VALUES_MIN) and not",
+        "connection.due_has_more_values(1 << 30) and not",
+        (f"{SERVICE}/test_scanning.py::test_the_loop_rests_between_messages_of_many_values",),
+    ),
+    Mutant(
+        "a turn at many values that is never given back",
+        "service/scanning.py",
+        "        self.pass_on(scanner)\n\n    def _schedule",
+        "\n    def _schedule",
+        (f"{SERVICE}/test_scanning.py::test_who_cannot_use_a_turn_passes_it_on_at_once",),
+    ),
+    Mutant(
+        "origins without turns at many values",
+        "service/scanning.py",
+        "self._line.add(scanner, scanner.origin)",
+        'self._line.add(scanner, "")',
+        (f"{SERVICE}/test_scanning.py::test_turns_come_one_by_one_and_by_origin",),
+    ),
+    Mutant(
+        "examples that come again and are acknowledged one by one",
+        "service/channels.py",
+        "self._take_again(burst.part(0, known))",
+        "sum(map(self.take, burst.part(0, known).messages()))",
+        (f"{SERVICE}/test_channels.py::test_a_burst_is_taken_like_its_messages",),
+    ),
+    Mutant(
+        "examples that come again and are not looked at",
+        "service/channels.py",
+        "        self.flush()\n        self._schema.check(burst.x, burst.y, len(burst.y))\n",
+        "        self.flush()\n",
+        (f"{SERVICE}/test_channels.py::test_batches_that_come_again_are_looked_at_like_others",),
+    ),
+    Mutant(
+        "requests about streams elsewhere that cost nothing",
+        "service/sessions.py",
+        "            self._allowance.spend(REFUSAL_UNITS)\n            return",
+        "            return",
+        (
+            f"{SERVICE}/test_elsewhere.py"
+            "::test_to_be_told_where_a_stream_is_comes_out_of_the_allowance",
+        ),
+    ),
+)
+
 HOST = f"{SERVICE}/test_host.py"
 QUEUES = f"{SERVICE}/test_queues.py"
 STARTS = (
@@ -4570,5 +4625,6 @@ MUTANTS = (
     *GROWTH,
     *MOVES,
     *STARTS,
+    *SCANNING,
     *TRAININGS,
 )

@@ -20,9 +20,11 @@ from littled_protocol.codec import (
     encode,
     encode_frame,
     frame,
+    has_more_values,
     scan,
 )
-from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
+from littled_protocol.connection import Connection, Role
+from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode, RemoteProtocolError
 from littled_protocol.messages import (
     Ack,
     Error,
@@ -49,6 +51,11 @@ from support.vectors import from_json, load
 
 FRAMES = load("frames.json")["frames"]
 REFUSED = load("refused.json")["frames"]
+
+
+def decode_any(payload: bytes) -> Message:
+    """What the way that takes any payload makes of one."""
+    return _decode_any(payload)[0]
 
 
 def code_of(payload: bytes) -> ErrorCode | None:
@@ -245,7 +252,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 @settings(max_examples=500)
 def test_damaged_messages_end_in_a_message_or_an_error(payload: bytes) -> None:
     assert isinstance(outcome(payload), Message | ErrorCode)
-    assert outcome(payload) == outcome(payload, _decode_any)
+    assert outcome(payload) == outcome(payload, decode_any)
 
 
 tags = st.sampled_from(
@@ -263,7 +270,7 @@ def test_any_tags_end_in_a_message_or_an_error(payload: bytes) -> None:
 @given(examples.map(encode) | damaged())
 @settings(max_examples=250)
 def test_the_quick_way_agrees_with_the_general_way(payload: bytes) -> None:
-    assert outcome(payload) == outcome(payload, _decode_any)
+    assert outcome(payload) == outcome(payload, decode_any)
 
 
 INTEGER_FORMS = {
@@ -289,9 +296,9 @@ def test_the_quick_way_reads_every_form_of_numbers_and_columns(
     )  # fmt: skip
     value = 1 if number in INTEGER_FORMS[1] else 200
     found = Examples(value, value, 2, b"\n\x0b", b"\x00\x01")
-    assert decode(payload) == _decode_any(payload) == found
+    assert decode(payload) == decode_any(payload) == found
     named = b"\x87" + payload[1:] + b"\xa5users" + header + b"ab"
-    assert decode(named) == _decode_any(named) == replace(found, users=b"ab")
+    assert decode(named) == decode_any(named) == replace(found, users=b"ab")
 
 
 @pytest.mark.parametrize("cut", range(1, 12))
@@ -302,7 +309,7 @@ def test_the_quick_way_leaves_cut_and_lengthened_batches_to_the_general_way(
     whole = encode(Examples(0, 0, 3, b"abc", b"\x00\x01\x00", users))
     for payload in (whole[:-cut], whole + bytes(cut)):
         assert code_of(payload) == ErrorCode.MALFORMED_FRAME
-        assert outcome(payload) == outcome(payload, _decode_any)
+        assert outcome(payload) == outcome(payload, decode_any)
 
 
 # --- Batches like the last one --------------------------------------------------------------------
@@ -516,3 +523,72 @@ def test_errors_do_not_show_what_was_sent() -> None:
         decode(msgpack.packb({"type": "hello", "version": 1, "agent": 1}) + hidden.encode())
     assert hidden not in str(caught.value) + repr(caught.value)
     assert caught.value.__cause__ is None
+
+
+# --- Many values ----------------------------------------------------------------------------------
+
+
+def count(value: Any) -> int:
+    """Values, map keys, and maps and lists themselves."""
+    if isinstance(value, dict):
+        return 1 + sum(1 + count(each) for each in value.values())
+    return 1 + (sum(map(count, value)) if isinstance(value, list) else 0)
+
+
+@given(bodies, st.binary(max_size=9), st.binary(max_size=9))
+def test_more_values_than_a_number_are_seen(
+    body: dict[str, Any], before: bytes, after: bytes
+) -> None:
+    payload = msgpack.packb(body)
+    data, start = before + payload + after, len(before)
+    whole = count(body)
+    for most in {0, 1, whole // 2, whole - 1, whole, whole + 1}:
+        found = has_more_values(data, start, start + len(payload), most)
+        assert found == (whole > most)
+
+
+@given(damaged(), st.integers(0, 40))
+@settings(max_examples=300)
+def test_any_bytes_can_be_asked_for_more_values(payload: bytes, most: int) -> None:
+    if has_more_values(payload, 0, len(payload), most):
+        assert len(payload) > most
+
+
+def test_a_server_takes_few_maps() -> None:
+    most = limits.frame_maps_to_server_max
+    for maps in (most - 1, most):
+        connection = Connection(Role.SERVER)
+        greeting = {"type": "hello", "version": 1, "agent": "a/1", "z": [{}] * maps}
+        connection.receive_data(frame(msgpack.packb(greeting)))
+        if maps < most:
+            assert isinstance(connection.next_event(), Hello)
+        else:
+            with pytest.raises(RemoteProtocolError) as refused:
+                connection.next_event()
+            assert refused.value.code is ErrorCode.LIMIT_EXCEEDED
+
+
+def test_values_are_counted_where_they_are_looked_at() -> None:
+    connection = Connection(Role.SERVER)
+    connection.receive_data(frame(encode(Hello(1, "a/1"))))
+    connection.next_event()
+    hello = connection.values_looked_at
+    assert hello == 8 + 2 * 3
+    connection.send(Welcome(1, "s/1", "0" * 32, 1 << 20, 1 << 20))
+    connection.receive_data(frame(encode(Open(0, "flights", "p"))))
+    connection.next_event()
+    connection.send(Opened(0, "flights", "u8", 0, 0))
+    before = connection.values_looked_at
+    connection.receive_data(frame(encode(Examples(0, 0, 2, b"ab", b"\0\1"))))
+    assert not connection.due_has_more_values(64)
+    connection.next_event()
+    assert connection.values_looked_at == before
+    listed = encode(Examples(0, 2, 99, [1] * 99, b"\0" * 99))
+    connection.receive_data(frame(listed)[:-1])
+    assert not connection.due_has_more_values(64)  # it is not whole
+    connection.receive_data(listed[-1:])
+    assert connection.due_has_more_values(64)
+    assert not connection.due_has_more_values(2 * 6 + 1 + 99)
+    connection.next_event()
+    assert connection.values_looked_at == before + 2 * 8 + 2 * 6 + 99
+    assert not connection.due_has_more_values(0)

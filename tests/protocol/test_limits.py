@@ -40,7 +40,7 @@ def test_every_limit_is_a_positive_number_with_its_unit_in_its_name() -> None:
     }
     units = ("bytes", "seconds", "characters", "depth", "containers", "elements", "keys")
     counts = ("examples", "features", "integer", "channels", "members", "points", "prefixes")
-    others = ("subscriptions", "requests", "addresses", "ms")
+    others = ("subscriptions", "requests", "addresses", "maps", "ms")
     assert len(named) > 30
     for name, value in named.items():
         assert value > 0, name

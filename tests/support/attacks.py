@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from littled_protocol.codec import encode_frame
-from littled_protocol.messages import Hello, Open, Ping, StatusRequest, Subscribe
+import msgpack
+
+from littled_protocol.codec import encode, encode_frame, frame
+from littled_protocol.messages import Examples, Hello, Open, Ping, StatusRequest, Subscribe
 
 Address = Path | tuple[str, int]
 HELLO = encode_frame(Hello(1, "attacker/1"))
@@ -30,13 +32,15 @@ SECONDS_MAX = 120.0
 class Attack:
     """What every peer of an attack does.
 
-    first: what it sends at once. again: what it sends over and over after that, as fast as it is
-    taken. reads: whether it takes answers. leaves_at: bytes received after which it leaves and
-    comes back; None to stay. closes: whether it leaves at once and comes back. bytes_max: bytes
-    sent after which it leaves and comes back. over_http: whether it is one of HTTP.
+    first: what it sends at once. awaits: what has to have come before it goes on. again: what it
+    sends over and over after that, as fast as it is taken. reads: whether it takes answers.
+    leaves_at: bytes received after which it leaves and comes back; None to stay. closes: whether it
+    leaves at once and comes back. bytes_max: bytes sent after which it leaves and comes back.
+    over_http: whether it is one of HTTP.
     """
 
     first: Callable[[int], bytes] = lambda _: HELLO
+    awaits: bytes = b""
     again: bytes = b""
     reads: bool = True
     leaves_at: int | None = None
@@ -54,6 +58,16 @@ def _get(path: str, leaves_at: int | None = None) -> Attack:
 def _partial(_number: int) -> bytes:
     """All of a frame of the greatest length but its last byte, after a greeting."""
     return HELLO + (2**20 - 4).to_bytes(4, "big") + bytes(2**20 - 5)
+
+
+def _producer(number: int) -> bytes:
+    return HELLO + encode_frame(Open(0, "flights", f"attacker-{number}"))
+
+
+def _with_values(message: Ping | Examples) -> bytes:
+    """The frame of a message with as many values as there may be, in a field that nobody knows."""
+    fields = msgpack.unpackb(encode(message))
+    return frame(msgpack.packb({**fields, "z": [[None] * 4096] * 31}))
 
 
 def _catch_up(number: int) -> bytes:
@@ -85,6 +99,15 @@ ATTACKS = {
         ),
     ),
     "unfinished frames": Attack(first=_partial),
+    "many values": Attack(
+        first=_producer, awaits=b"opened", again=_with_values(Examples(0, 0, 1, b"a", b"\0"))
+    ),
+    "pings of many values": Attack(again=_with_values(Ping(7))),
+    "examples again": Attack(
+        first=_producer,
+        awaits=b"opened",
+        again=b"".join(encode_frame(Examples(0, at, 1, b"a", b"\0")) for at in range(8000)),
+    ),
     "catch up": Attack(first=_catch_up, leaves_at=4096),
     "HTTP health": _get("/healthz"),
     "HTTP status": _get("/status"),
@@ -135,6 +158,8 @@ class Attackers:
         self._waiting: dict[socket.socket, bytes] = {}
         self._received: dict[socket.socket, int] = {}
         self._sent: dict[socket.socket, int] = {}
+        # Of those who wait for something, the end of what has come.
+        self._awaiting: dict[socket.socket, bytes] = {}
         self._missing = list(range(peers))
         self._numbers: dict[socket.socket, int] = {}
         self.sent_bytes = self.received_bytes = self.connections = 0
@@ -164,6 +189,8 @@ class Attackers:
         self._numbers[peer] = number
         self._waiting[peer] = self._attack.first(number)
         self._received[peer] = self._sent[peer] = 0
+        if self._attack.awaits:
+            self._awaiting[peer] = b""
         events = selectors.EVENT_WRITE | (selectors.EVENT_READ if self._attack.reads else 0)
         self._selector.register(peer, events)
 
@@ -175,6 +202,7 @@ class Attackers:
                 data = peer.recv(1 << 16)
                 self.received_bytes += len(data)
                 self._received[peer] += len(data)
+                self._look(peer, data)
                 leaves_at = self._attack.leaves_at
                 if not data or (leaves_at is not None and self._received[peer] >= leaves_at):
                     self._leave(peer)
@@ -183,8 +211,17 @@ class Attackers:
         except OSError:
             self._leave(peer)
 
+    def _look(self, peer: socket.socket, data: bytes) -> None:
+        """Go on with an attack whose peer has what it waited for."""
+        if peer in self._awaiting:
+            self._awaiting[peer] += data
+            if self._attack.awaits in self._awaiting[peer]:
+                del self._awaiting[peer]
+                self._selector.modify(peer, selectors.EVENT_READ | selectors.EVENT_WRITE)
+
     def _send(self, peer: socket.socket) -> None:
-        data = self._waiting[peer] or self._attack.again
+        again = b"" if peer in self._awaiting else self._attack.again
+        data = self._waiting[peer] or again
         if data:
             sent = peer.send(data)
             self.sent_bytes += sent
@@ -192,13 +229,14 @@ class Attackers:
             self._sent[peer] += sent
         if self._attack.bytes_max is not None and self._sent[peer] >= self._attack.bytes_max:
             self._leave(peer)
-        elif not self._waiting[peer] and not self._attack.again:
+        elif not self._waiting[peer] and not again:
             self._selector.modify(peer, selectors.EVENT_READ if self._attack.reads else 0)
 
     def _leave(self, peer: socket.socket) -> None:
         self._selector.unregister(peer)
         self._missing.append(self._numbers.pop(peer))
         del self._waiting[peer], self._received[peer], self._sent[peer]
+        self._awaiting.pop(peer, None)
         peer.close()
 
 

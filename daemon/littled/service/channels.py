@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 from typing import Protocol
 
-from littled.limits import RECORD_BYTES_MAX
+from littled.limits import RECORD_BYTES_MAX, WORK_AGAIN_UNITS
 from littled.service.intake import Intake
 from littled.service.queues import ProducerQueue, Run
 from littled.service.users import UserHash
@@ -163,8 +163,8 @@ class Channel:
             self._intake.detach(self._queue, self)
             self._queue = None
 
-    def take(self, message: Examples) -> None:
-        """Take a batch; what it holds is checked by `flush`.
+    def take(self, message: Examples) -> int:
+        """Take a batch, which `flush` checks; return units of work beside those of its bytes.
 
         Raises ProtocolError: invalid_examples, sequence_gap, users_missing, users_unexpected.
         """
@@ -176,18 +176,42 @@ class Channel:
         users = self._schema.users_of(message)
         if message.sequence != self._next:
             self._take_out_of_order(message, x, y, users)
-            return
+            return WORK_AGAIN_UNITS
         if message.resume is not None:
             self._place = _place_of(message)
         self._collect(x, y, users, (count, 1))
+        return 1
 
-    def take_burst(self, burst: Burst) -> None:
-        """Take several batches at once, as `take` would one by one; raises what it raises."""
-        if burst.sequence != self._next or not self._schema.fits(burst):
-            for message in burst.messages():
-                self.take(message)
-            return
-        self._collect(burst.x, burst.y, burst.users or b"", (burst.count, burst.frames))
+    def take_burst(self, burst: Burst) -> int:
+        """Take several batches at once, as `take` would one by one; raises what it raises.
+
+        Those that are known already are acknowledged once. Returns units as `take` does.
+        """
+        if not self._schema.fits(burst):
+            return sum(map(self.take, burst.messages()))  # the first one ends the session
+        if burst.sequence == self._next:
+            self._collect(burst.x, burst.y, burst.users or b"", (burst.count, burst.frames))
+            return 1
+        known = min(max(self._next - burst.sequence, 0) // burst.count, burst.frames)
+        if known:
+            self._take_again(burst.part(0, known))
+        else:  # the first one is cut where what is new begins, or ends the session
+            self.take(next(burst.messages()))
+            known = 1
+        rest = 0 if known == burst.frames else self.take_burst(burst.part(known, burst.frames))
+        return WORK_AGAIN_UNITS + rest
+
+    def _take_again(self, burst: Burst) -> None:
+        """Look at batches that are known already, and acknowledge them once."""
+        self.flush()
+        self._schema.check(burst.x, burst.y, len(burst.y))
+        self._acknowledge_again()
+
+    def _acknowledge_again(self) -> None:
+        """Acknowledge what is known, unless something is on its way whose acknowledgement will."""
+        queue = self._open_queue()
+        if not queue.underway:
+            self.acknowledge(queue.durable_sequence, queue.stream.position)
 
     def _collect(self, x: bytes, y: bytes, users: bytes, batches: tuple[int, int]) -> None:
         """Keep columns that go on with the next sequence number until `flush`."""
@@ -243,15 +267,13 @@ class Channel:
         if sequence > self._next:
             raise ProtocolError(ErrorCode.SEQUENCE_GAP)
         self._schema.check(x, y, len(y))
-        queue = self._open_queue()
         known = self._next - sequence
         if known < len(y):
             new = self._schema.cut(x, y, users, slice(known, None))
             self._hand_over(self._next, *new, _place_of(message))
-            self._first = self._next = queue.next_sequence
-        elif not queue.underway:
-            # Nothing is on its way whose acknowledgement would cover this batch.
-            self.acknowledge(queue.durable_sequence, queue.stream.position)
+            self._first = self._next = self._open_queue().next_sequence
+        else:
+            self._acknowledge_again()
 
     def _good(self, x: bytes, y: bytes, batches: list[tuple[int, int]]) -> int:
         """Return how many examples stand before the first wrong batch, of which there is one."""

@@ -26,6 +26,7 @@ from littled.limits import (
     PREDICT_PENDING_BYTES_MAX,
     RECEIVE_BYTES,
     REFUSAL_UNITS,
+    SCAN_VALUES_MIN,
     SEND_HIGH_WATER_BYTES,
     STATUS_UNITS_MAX,
     SUBSCRIBE_UNITS,
@@ -33,6 +34,7 @@ from littled.limits import (
     UNSENT_BYTES_MAX,
     WORK_BYTES_PER_UNIT,
     WORK_COLUMN_BYTES_PER_UNIT,
+    WORK_VALUES_PER_UNIT,
 )
 from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.admission import Admission, less, share_of
@@ -44,13 +46,14 @@ from littled.service.logs import Log
 from littled.service.queues import ProducerQueue
 from littled.service.receiving import Receiving
 from littled.service.reception import Guest
+from littled.service.scanning import Scanning
 from littled.service.statuses import StatusFrames
 from littled.service.subscribers import Releases
 from littled.service.turns import Allowance, Making, Turns
 from littled.service.writer import WriterStopped
 from littled.store.records import SourcePlace
 from littled_protocol import limits
-from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Role, State
+from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Event, Role, State
 from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
 from littled_protocol.foreign import asks_by_http, http_refusal
 from littled_protocol.messages import (
@@ -132,6 +135,7 @@ class ServerContext:
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     turns: Turns = field(default_factory=Turns)
     receiving: Receiving = field(default_factory=Receiving)
+    scanning: Scanning = field(default_factory=Scanning)
 
 
 class Session(Guest, asyncio.BufferedProtocol):
@@ -182,6 +186,8 @@ class Session(Guest, asyncio.BufferedProtocol):
         self._allowance = Allowance(self._connected_at)
         # Bytes that have come in all, and of them those before the frame that came last.
         self._received_bytes = self._placed_bytes = 0
+        # Values of all messages so far that were looked at one by one.
+        self._values = 0
         # Bytes in hand as of the last count; whether whole messages may be among them.
         self._buffered_bytes = 0
         self.has_work = False
@@ -404,20 +410,23 @@ class Session(Guest, asyncio.BufferedProtocol):
         if not self._ending:
             if self._opening >= OPENING_MAX:
                 self.hold(self._opened)
+            elif self in self._context.scanning:
+                self.hold(self._context.scanning)
             elif self._telling is not None:
                 self.has_work = True
             elif self._allowance.is_spent:
                 self._wait_for_allowance()
             else:
                 self.has_work = left <= 0 and not self._connection.needs_data()
+            if not self.has_work:
+                self._context.scanning.pass_on(self)
             self._find_room()
         return units - left
 
     def _take(self, units: int) -> int:
         """Take whole messages until none is left, or no work, or no allowance; return what is."""
-        next_event, connection = self._connection.next_event, self._connection
+        connection, allowance, left = self._connection, self._allowance, units
         channels, touched, counters = self._channels, self._touched, self._context.counters
-        allowance, left = self._allowance, units
         at: Channel | None = None
         try:
             while (
@@ -433,29 +442,25 @@ class Session(Guest, asyncio.BufferedProtocol):
                     touched.add(at)
                     bytes_taken = burst.frames * burst.frame_bytes
                     counters.received_bytes += bytes_taken
-                    at.take_burst(burst)
+                    left -= at.take_burst(burst) + bytes_taken // WORK_COLUMN_BYTES_PER_UNIT
                     at = None
-                    left -= 1 + bytes_taken // WORK_COLUMN_BYTES_PER_UNIT
                     continue
-                event = next_event()
+                event = self._next_event()
+                values = self._values_units()
+                left -= values
                 if event is NEED_DATA:
                     break
                 if type(event) is Examples:
                     at = channels[event.channel]
                     touched.add(at)
                     counters.received_bytes += at.counted_bytes(event, connection.frame_bytes)
-                    at.take(event)
+                    left -= at.take(event) + connection.frame_bytes // WORK_COLUMN_BYTES_PER_UNIT
                     at = None
-                    left -= 1 + connection.frame_bytes // (
-                        WORK_COLUMN_BYTES_PER_UNIT
-                        if type(event.x) is bytes and type(event.y) is bytes
-                        else WORK_BYTES_PER_UNIT
-                    )
                 elif event is CLOSED:
                     break
                 else:
                     counters.received_bytes += connection.frame_bytes
-                    left -= self._pay(type(event), connection.frame_bytes)
+                    left -= self._pay(type(event), connection.frame_bytes, values)
                     self._handlers.get(type(event), self._other)(event)
             while touched:
                 at = touched.pop()
@@ -472,11 +477,31 @@ class Session(Guest, asyncio.BufferedProtocol):
                 self._heard()
         return left
 
-    def _pay(self, kind: type[Message], frame_bytes: int) -> int:
-        """Take a message out of the allowance, if it counts; return what work it is."""
+    def _next_event(self) -> Event:
+        """The next message; none yet while it holds so many values that it has to wait."""
+        connection = self._connection
+        if connection.due_has_more_values(SCAN_VALUES_MIN) and not self._context.scanning.ask(self):
+            return NEED_DATA
+        return connection.next_event()
+
+    def _values_units(self) -> int:
+        """What work the values were that were looked at one by one since the last call."""
+        values = self._connection.values_looked_at
+        if values == self._values:
+            return 0
+        units = (values - self._values) // WORK_VALUES_PER_UNIT
+        self._values = values
+        self._context.scanning.done(self, units)
+        return units
+
+    def _pay(self, kind: type[Message], frame_bytes: int, values_units: int) -> int:
+        """Take a message out of the allowance, if it counts; return what work its bytes are.
+
+        values_units: what its values were, which is counted already.
+        """
         units = frame_bytes // WORK_BYTES_PER_UNIT
         if kind in _UNITS:
-            self._allowance.spend(_UNITS[kind] + units)
+            self._allowance.spend(_UNITS[kind] + units + values_units)
         return 1 + units
 
     def _wait_for_allowance(self) -> None:
@@ -506,15 +531,15 @@ class Session(Guest, asyncio.BufferedProtocol):
         if not (self._held_by or self._buffered_bytes or connection.frame_begun):
             return  # nothing is in hand, nor was before
         if not self.has_work:
-            before, is_long = self._placed_bytes, connection.frame_pending_bytes > FRAME_SHORT_BYTES
+            # What is too long is refused as soon as its turn comes, and needs no place.
+            before, frame_bytes = self._placed_bytes, connection.frame_pending_bytes
+            is_long = FRAME_SHORT_BYTES < frame_bytes <= connection.frame_bytes_max
             # Frames of one length are told apart by where they begin.
             self._placed_bytes = self._received_bytes - connection.buffered_bytes
             if not is_long or self._placed_bytes != before:
                 self._proven = receiving.give_back(self) or self._proven
                 self.release(receiving)
-            if is_long and not receiving.ask(
-                self, connection.frame_pending_bytes, proven=self._proven
-            ):
+            if is_long and not receiving.ask(self, frame_bytes, proven=self._proven):
                 self.hold(receiving)
             self.release(self._context.turns)
         self._count_buffered()
@@ -523,6 +548,12 @@ class Session(Guest, asyncio.BufferedProtocol):
         buffered = 0 if self._ending else self._connection.buffered_bytes
         self._context.receiving.held_bytes += buffered - self._buffered_bytes
         self._buffered_bytes = buffered
+
+    def may_scan(self) -> None:
+        """Take the message that holds many values, now that it has its turn."""
+        self.has_work = True
+        self._context.turns.add(self)
+        self.release(self._context.scanning)
 
     def granted(self) -> None:
         """Read on: the long frame that has begun has its place."""
@@ -741,9 +772,10 @@ class Session(Guest, asyncio.BufferedProtocol):
 
     def _status_request(self, message: StatusRequest) -> None:
         stream = message.stream
-        if stream is not None and self._rights.sees(stream) and self._say_where(stream):
-            return
         self._allowance.spend(self._connection.frame_bytes // WORK_BYTES_PER_UNIT)
+        if stream is not None and self._rights.sees(stream) and self._say_where(stream):
+            self._allowance.spend(REFUSAL_UNITS)
+            return
         self._telling = self._context.statuses.answer(message, self._rights)
 
     def _tell(self, telling: Making[tuple[Status, bytes]], left: int) -> int:
@@ -827,6 +859,7 @@ class Session(Guest, asyncio.BufferedProtocol):
         self._channels = {}
         self._count_buffered()
         self._context.receiving.give_back(self)
+        self._context.scanning.leave(self)
         self._context.counters.subscriptions -= self._subscriptions
         less(self._context.subscribed, self.origin, self._subscriptions)
         self._subscriptions = 0

@@ -1,21 +1,25 @@
 """Channels over real sockets: what producers may feed, what is refused, what is acknowledged."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from littled.classes.names import class_from_name
+from littled.limits import WORK_AGAIN_UNITS
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.service.channels import Channel, ExampleSchema
 from littled.service.daemon import _example_schema
 from littled.store.store import Store
 from littled_protocol.bursts import Burst
 from littled_protocol.columns import point_type
-from littled_protocol.errors import ProtocolError
+from littled_protocol.errors import ErrorCode, ProtocolError
 from littled_protocol.messages import Ack, Examples, Open, Opened
 from support.serving import Peer, Serving, serving
 
@@ -256,6 +260,74 @@ def test_a_burst_that_comes_again_is_stored_once(peer: Peer, module_store: Path)
     with Store.open(module_store, read_only=True) as store:
         records = [each for each in store.records("flights") if each.producer == "burst-again"]
     assert b"".join(each.x for each in records) == b"".join(bytes(each.x) for each in frames)
+
+
+class Told:
+    """In the place of a session, an intake and a queue: notes what a channel does."""
+
+    def __init__(self, known: int) -> None:
+        self.next_sequence = self.durable_sequence = known
+        self.underway = 0
+        self.stream = SimpleNamespace(position=100)
+        self.columns = b"", b""
+        self.acks: list[int] = []
+
+    def add(self, _queue: object, run: Any, *, lone: bool = False) -> None:
+        """Take over what is handed over."""
+        assert (run.sequence, lone) == (self.next_sequence, False)
+        x, y = self.columns
+        self.columns = x + run.x, y + run.y
+        self.next_sequence += run.count
+        self.underway += 1
+
+    def send(self, ack: Any) -> None:
+        """Note an acknowledgement."""
+        self.acks.append(ack.next_sequence)
+
+
+def taken(known: int, burst: Burst, *, at_once: bool) -> tuple[Told, int, ErrorCode | None]:
+    """What becomes of a burst after so many examples, taken as one or one by one."""
+    told: Any = Told(known)
+    channel = Channel(
+        told, told, ExampleSchema(point_type("u16"), lambda x: bool((x < 9).all())), 0
+    )
+    channel.open(told)
+    units = 0
+    try:
+        units = channel.take_burst(burst) if at_once else sum(map(channel.take, burst.messages()))
+        channel.flush()
+    except ProtocolError as error:
+        return told, units, error.code
+    return told, units, None
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 4), st.integers(1, 6), st.data())
+def test_a_burst_is_taken_like_its_messages(
+    known: int, sequence: int, count: int, frames: int, data: st.DataObject
+) -> None:
+    size = count * frames
+    points = data.draw(st.lists(st.integers(0, 9), min_size=size, max_size=size))
+    x = b"".join(point.to_bytes(2, "little") for point in points)
+    y = bytes(data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)))
+    burst = Burst(0, sequence, count, frames, 50, x, y, None)
+    one, _, refused = taken(known, burst, at_once=False)
+    all_, units, code = taken(known, burst, at_once=True)
+    assert code == refused
+    assert all_.next_sequence == one.next_sequence or refused
+    if refused is None:
+        assert all_.columns == one.columns
+        assert set(all_.acks) == set(one.acks)
+        # Once for all, and not once for each.
+        assert len(all_.acks) <= 1
+        assert units <= 1 + 2 * WORK_AGAIN_UNITS
+
+
+def test_batches_that_come_again_are_looked_at_like_others() -> None:
+    wrong = Burst(0, 0, 1, 3, 50, b"\1\0\x0a\0\2\0", b"\0\1\0", None)
+    assert taken(10, wrong, at_once=True)[2] is ErrorCode.INVALID_EXAMPLES
+    assert taken(0, wrong, at_once=True)[2] is ErrorCode.INVALID_EXAMPLES
+    told, units, code = taken(10, replace(wrong, x=bytes(6)), at_once=True)
+    assert (told.acks, units, code) == ([10], WORK_AGAIN_UNITS, None)
 
 
 def test_a_gap_in_a_burst_is_refused_and_what_came_before_it_is_kept(daemon: Serving) -> None:

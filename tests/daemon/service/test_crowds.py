@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from littled.limits import ALLOWANCE_UNITS_MAX
 from littled_protocol.codec import encode_frame
-from littled_protocol.messages import Hello, Open, Ping, Pong, Release, Welcome
+from littled_protocol.messages import Examples, Hello, Open, Ping, Pong, Release, Welcome
 from support.certificates import Authority
-from support.serving import Peer, make_store, serving
+from support.serving import Peer, make_store, raw, serving
 
 pytestmark = pytest.mark.long
 
@@ -145,6 +146,44 @@ def send_almost_all(peer: socket.socket) -> None:
     peer.settimeout(SEND_SECONDS)
     with suppress(OSError):
         peer.sendall((2**20 - 4).to_bytes(4, "big") + bytes(2**20 - 5))
+
+
+def test_a_length_beyond_all_limits_keeps_no_long_frame_waiting(tmp_path: Path) -> None:
+    """Who has spent its allowance is judged later; until then its claim counts for nothing."""
+    store = make_store(tmp_path / "store")
+    with serving(store, tcp=["127.0.0.1", 0]) as daemon, ExitStack() as peers:
+        honest = peers.enter_context(Peer.greet(daemon.unix))
+        honest.open("ids", "honest")
+        long = encode_frame(Examples(0, 0, 15_000, bytes(8 * 15_000), bytes(15_000)))
+        crowd = [peers.enter_context(Peer.greet(daemon.address("tcp"))) for _ in range(8)]
+        # It is overdrawn by so much that it takes two seconds to come back.
+        overdraws = raw(type="ping", nonce=7, z=bytes(16_000))
+        spends = encode_frame(Ping(7)) * (ALLOWANCE_UNITS_MAX - 1) + overdraws
+        for peer in crowd:
+            peer.write(spends + b"\xff" * 4)
+        for peer in crowd:
+            assert [peer.expect(Pong) for _ in range(ALLOWANCE_UNITS_MAX)]
+        honest.write(long[:-1])
+        time.sleep(0.1)  # so that it comes in two parts
+        honest.write(long[-1:])
+        honest.connection.send(Examples(0, 0, 15_000, bytes(8 * 15_000), bytes(15_000)))
+        assert honest.acknowledged(15_000)
+        assert not all(answered_with_an_error(peer) for peer in crowd)
+        for peer in crowd:
+            assert b"error" in peer.received or peer.error() == "frame_too_large"
+        assert daemon.stop() == 0
+
+
+def answered_with_an_error(peer: Peer) -> bool:
+    """Whether an error has come by now."""
+    peer.socket.setblocking(False)
+    try:
+        peer.take()
+    except BlockingIOError:
+        pass
+    finally:
+        peer.socket.settimeout(30.0)
+    return b"error" in peer.received
 
 
 def test_newcomers_who_say_nothing_make_room_for_others(store: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.limits import MOVED_AGAIN_MS, NOBODY_AGAIN_MS
+from littled.limits import (
+    ALLOWANCE_UNITS_MAX,
+    ALLOWANCE_UNITS_PER_SECOND,
+    MOVED_AGAIN_MS,
+    NOBODY_AGAIN_MS,
+    REFUSAL_UNITS,
+)
 from littled.service.access import Access, AccessError, Grant, Permission
 from littled.service.elsewhere import Nowhere, moved
 from littled_protocol import limits
@@ -106,6 +113,17 @@ def said_of(stream: str, kind: str) -> Moved:
 
 
 ELSEWHERE = sorted(PLACES.keys() - STREAMS.keys())
+
+
+def test_to_be_told_where_a_stream_is_comes_out_of_the_allowance(daemon: Serving) -> None:
+    started, answers = time.monotonic(), 0
+    with greet(daemon, 2) as peer:
+        while time.monotonic() - started < 1.0:
+            peer.send(StatusRequest(ELSEWHERE[0]))
+            assert peer.expect(Moved)
+            answers += 1
+    allowed = ALLOWANCE_UNITS_MAX + ALLOWANCE_UNITS_PER_SECOND * (time.monotonic() - started)
+    assert answers <= allowed / REFUSAL_UNITS + 1
 
 
 @pytest.mark.parametrize("stream", ELSEWHERE)

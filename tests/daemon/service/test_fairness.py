@@ -198,6 +198,7 @@ def many(tmp_path: Path) -> Path:
     ("kind", "peers"),
     [
         *[("ping", 50), ("status without reading", 100), ("open channels", 20)],
+        *[("many values", 20), ("pings of many values", 50), ("examples again", 20)],
         *[(kind, 50) for kind, attack in ATTACKS.items() if attack.over_http],
     ],
 )

@@ -1,0 +1,89 @@
+"""Turns at messages whose values are looked at one by one, and that hold many of them.
+
+Columns of examples are checked and copied whole; lists, and fields that nobody knows, are decoded
+value by value: a frame of 130,000 of them takes the loop ten milliseconds, and cannot be left in
+between. So such messages come one after the other, every origin in its turn, and after each there
+is a rest some times as long, in which the loop is there for everybody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from littled.limits import SCAN_REST_TIMES, WORK_UNIT_SECONDS
+from littled.service.lines import Line
+
+
+class Scanner(Protocol):
+    """Somebody who has such a message in hand."""
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from."""
+
+    def may_scan(self) -> None:
+        """Decode one now, and call `done`; or call `pass_on` or `leave`."""
+
+
+class Scanning:
+    """Says whose turn it is; used on one loop."""
+
+    def __init__(self) -> None:
+        """Begin without anybody."""
+        self._loop = asyncio.get_running_loop()
+        self._line: Line[Scanner] = Line()
+        self._waiting: set[Scanner] = set()
+        self._turn_of: Scanner | None = None
+        self._rest_ends = self._loop.time()
+        self._scheduled = False
+
+    def __contains__(self, scanner: Scanner) -> bool:
+        """Return whether somebody waits for a turn."""
+        return scanner in self._waiting
+
+    def ask(self, scanner: Scanner) -> bool:
+        """Return whether it is this one's turn; otherwise `may_scan` is called when it is.
+
+        Asking again while waiting changes nothing.
+        """
+        if scanner is self._turn_of:
+            return True
+        if scanner in self._waiting:
+            return False
+        if self._turn_of is None and not self._waiting and self._loop.time() >= self._rest_ends:
+            self._turn_of = scanner
+            return True
+        self._waiting.add(scanner)
+        self._line.add(scanner, scanner.origin)
+        self._schedule()
+        return False
+
+    def done(self, scanner: Scanner, units: float) -> None:
+        """End a turn that took so much work, and rest; does nothing for anybody else."""
+        if scanner is self._turn_of:
+            self._turn_of = None
+            self._rest_ends = self._loop.time() + SCAN_REST_TIMES * WORK_UNIT_SECONDS * units
+            self._schedule()
+
+    def pass_on(self, scanner: Scanner) -> None:
+        """Let the next one have the turn, if it is this one's, who cannot use it now."""
+        self.done(scanner, 0)
+
+    def leave(self, scanner: Scanner) -> None:
+        """Forget somebody who is gone."""
+        self._waiting.discard(scanner)
+        self._line.leave(scanner, scanner.origin)
+        self.pass_on(scanner)
+
+    def _schedule(self) -> None:
+        if self._waiting and self._turn_of is None and not self._scheduled:
+            self._scheduled = True
+            self._loop.call_at(self._rest_ends, self._next)
+
+    def _next(self) -> None:
+        self._scheduled = False
+        if self._turn_of is None and (scanner := self._line.take()) is not None:
+            self._waiting.discard(scanner)
+            self._turn_of = scanner
+            scanner.may_scan()
