@@ -4556,6 +4556,27 @@ STARTS = (
         (f"{HOST}::test_a_start_that_is_killed_has_saved_what_took_long",),
     ),
     Mutant(
+        "snapshots of later records that outlive the one that is saved",
+        "store/store.py",
+        "WHERE stream = ?1 AND record_number <= ?2\n    ORDER",
+        "WHERE stream = ?1 AND ?2 = ?2\n    ORDER",
+        (f"{STORE}/test_store.py::test_a_snapshot_leaves_none_of_later_records",),
+    ),
+    Mutant(
+        "a start that leaves states which it cannot use to the archive",
+        "service/host.py",
+        "        if self._has_unusable:\n            self._put_snapshot",
+        "        if False:\n            self._put_snapshot",
+        (f"{HOST}::test_what_only_states_of_another_version_make_dispensable_is_not_archived",),
+    ),
+    Mutant(
+        "states of another version that are dropped before the journal is at hand",
+        "service/host.py",
+        "        turns = in_turns(",
+        "        self._forget_unusable()\n        turns = in_turns(",
+        (f"{HOST}::test_states_of_another_version_stay_where_the_first_records_are_elsewhere",),
+    ),
+    Mutant(
         "what a start leaves is not counted as memory",
         "service/intake.py",
         "        for record in unlearned:\n",

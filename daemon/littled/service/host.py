@@ -96,8 +96,8 @@ class EngineStore(Protocol):
     def save_snapshot(self, stream: str, record_number: int, state: bytes) -> None:
         """Store an engine's state after record `record_number`."""
 
-    def snapshot(self, stream: str) -> tuple[int, bytes] | None:
-        """Return the newest usable snapshot and the number of its last record."""
+    def snapshots(self, stream: str) -> Iterator[tuple[int, bytes]]:
+        """Return the sound snapshots, newest first, each behind the number of its last record."""
 
 
 class HostObserver(Protocol):
@@ -277,6 +277,8 @@ class Host:
         self._behind = 0, 0
         self._first = First()
         self._saved_number = -1
+        # Whether the store has states of later records, which this version has no use for.
+        self._has_unusable = False
         self._saved_at = time.monotonic()
         self._saved_bytes = 0
         # How long replaying takes what was learned since the last snapshot, and how long it may.
@@ -318,6 +320,9 @@ class Host:
         records, examples = self._behind
         turns = in_turns(self._store.records(self.stream, engine.record_number))
         for together in turns:
+            # Not before the first of them are at hand: the version that has a use for the states
+            # may be all that can serve a store whose first records were archived.
+            self._forget_unusable()
             if self._interrupted.is_set():
                 return []
             first = together[0]
@@ -381,19 +386,26 @@ class Host:
             self._course.over.wait(seconds)
 
     def _restored(self, build: BuildEngine, noise: NoiseSource, executor: Executor) -> HostedEngine:
-        found = self._store.snapshot(self.stream)
-        if found is not None:
-            number, state = found
+        for number, state in self._store.snapshots(self.stream):
             try:
                 engine = build(self._plan, noise, self._outlet, executor, state)
             except SnapshotUnusable:
-                self._log.warning(
-                    "snapshot not usable, replaying from the start", stream=self.stream
-                )
+                self._has_unusable = True
             else:
                 self._saved_number = number
                 return engine
+        if self._has_unusable:
+            self._log.warning("snapshot not usable, replaying from the start", stream=self.stream)
         return build(self._plan, noise, self._outlet, executor, None)
+
+    def _forget_unusable(self) -> None:
+        """Save the state, so that the store has no later one, whatever comes.
+
+        Where such a one stays, records are archived that the next start needs.
+        """
+        if self._has_unusable:
+            self._put_snapshot(self._hosted().record_number)
+            self._has_unusable = False
 
     def _steps(self) -> Iterator[Next]:
         """Take turns until the stop; WriterStopped ends it, as the daemon knows already."""
@@ -457,11 +469,12 @@ class Host:
             self._save()
 
     def _save(self) -> None:
-        engine = self._hosted()
-        number = engine.record_number
-        if number <= self._saved_number:
-            return
-        state = engine.snapshot()
+        number = self._hosted().record_number
+        if number > self._saved_number:
+            self._put_snapshot(number)
+
+    def _put_snapshot(self, number: int) -> None:
+        state = self._hosted().snapshot()
         self._writer.call(lambda: self._store.save_snapshot(self.stream, number, state))
         self._saved_number, self._saved_bytes = number, len(state)
         self._saved_at = time.monotonic()

@@ -22,14 +22,17 @@ class Snapshots:
         self._journal = journal
 
     def newest(self, stream: str) -> tuple[int, bytes] | None:
-        """The newest snapshot whose checksum fits and whose record is stored, None without one.
+        """The first of `sound`, None without any. KeyError: no such stream."""
+        return next(self.sound(stream), None)
 
-        Returns the number of the last record in it, and the state. KeyError: no such stream.
+    def sound(self, stream: str) -> Iterator[tuple[int, bytes]]:
+        """The snapshots whose checksum fits and whose record is stored, newest first.
+
+        Each is the number of the last record in it, and the state. KeyError: no such stream.
         """
         for number, state in self._states(stream):
             if state is not None:
-                return number, state
-        return None
+                yield number, state
 
     def oldest(self, stream: str) -> int:
         """Record number of the oldest snapshot, -1 unless one can be used."""

@@ -98,7 +98,8 @@ DO UPDATE SET state = excluded.state, checksum = excluded.checksum
 """
 _FORGET_SNAPSHOTS = """
 DELETE FROM snapshots WHERE stream = ?1 AND record_number NOT IN (
-    SELECT record_number FROM snapshots WHERE stream = ?1 ORDER BY record_number DESC LIMIT ?2)
+    SELECT record_number FROM snapshots WHERE stream = ?1 AND record_number <= ?2
+    ORDER BY record_number DESC LIMIT ?3)
 """
 _PULSE = "UPDATE meta SET value = ? WHERE name = 'pulse'"
 _PULSE_BYTES = 8
@@ -525,13 +526,17 @@ class Store:
             return self._history.predictions.answers_counted(learner, window)
 
     def snapshot(self, stream: str) -> tuple[int, bytes] | None:
-        """The newest usable snapshot: number of the last record in it, and the engine's state.
+        """The first of `snapshots`; None without any: the engine then replays from the start."""
+        return next(self.snapshots(stream), None)
 
-        A damaged snapshot is passed over; without any the engine replays from the start.
+    def snapshots(self, stream: str) -> Iterator[tuple[int, bytes]]:
+        """The snapshots, newest first: number of the last record in it, and the engine's state.
+
+        A damaged snapshot is passed over.
         """
         self._usable()
         with self._watched():
-            return self._history.snapshots.newest(stream)
+            yield from self._history.snapshots.sound(stream)
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -738,6 +743,9 @@ class Store:
     def save_snapshot(self, stream: str, record_number: int, state: bytes) -> None:
         """Keep an engine's state after a record (-1: before the first); older states are dropped.
 
+        So are those of later records: an engine that comes after such a record had no use for them,
+        and records that only they make dispensable must not be archived.
+
         Raises ValueError for a record that the journal does not have; StoreFailed.
         """
         with self._lock:
@@ -750,7 +758,8 @@ class Store:
             checksum = snapshot_checksum(point[0], record_number, state)
             with self._transaction() as connection:
                 connection.execute(_INSERT_SNAPSHOT, (identity, record_number, state, checksum))
-                connection.execute(_FORGET_SNAPSHOTS, (identity, STORE_SNAPSHOTS_KEPT))
+                kept = identity, record_number, STORE_SNAPSHOTS_KEPT
+                connection.execute(_FORGET_SNAPSHOTS, kept)
                 put_checksum(connection, identity, self._marks[stream].journal)
             self._advance_mark()
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from littled.service.host import Catching, Host, Seasons, Status, StoreOutlet, p
 from littled.service.logs import make_log
 from littled.service.writer import Writer, WriterStopped
 from littled.store import journal
+from littled.store.archive import StoreArchived
 from littled.store.mark import HighWaterMark
 from littled.store.records import NewRecord, Record, StoredRelease
 from littled.store.register import FileRegister, Revision
@@ -413,6 +415,90 @@ def test_an_unusable_snapshot_is_passed_over(bench: Bench) -> None:
     _, again = bench.host()
     assert again.released == bench.store.releases("flights/late")
     assert "snapshot not usable" in bench.log_file.getvalue()
+
+
+OTHER_VERSION = b"not a snapshot"
+
+
+def kept(bench: Bench) -> list[int]:
+    """Record numbers of the snapshots in the store, newest first."""
+    return [number for number, _ in bench.store.snapshots(STREAM)]
+
+
+def save_of_another_version(bench: Bench, *numbers: int) -> None:
+    for number in numbers:
+        bench.writer.call(partial(bench.store.save_snapshot, STREAM, number, OTHER_VERSION))
+
+
+def test_an_older_snapshot_is_used_where_the_newest_is_not_usable(bench: Bench) -> None:
+    """And it is the only one from then on, also where nothing more is learned."""
+    records = long_stream(bench, 4)
+    bench.begin(first := bench.idle_host(RecordingObserver()))
+    bench.writer.call(
+        lambda: bench.store.save_snapshot(STREAM, records[-1].number, first._hosted().snapshot())
+    )
+    bench.append(*flights(10, 1))
+    save_of_another_version(bench, 4)
+    assert kept(bench) == [4, 3]
+    host = bench.idle_host(RecordingObserver())
+    left = bench.begin(host, catching=Catching(bytes_max=1 << 30, until=0))
+    assert [record.number for record in left] == [4]
+    assert kept(bench) == [3]
+    assert "snapshot not usable" not in bench.log_file.getvalue()
+
+
+@pytest.mark.usefixtures("record_by_record")
+def test_a_start_that_ends_early_keeps_what_it_saved_before_states_of_another_version(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next start goes on there: else none that is shorter than the replay would ever help."""
+    replays_take(monkeypatch, record=1.0)
+    long_stream(bench)
+    save_of_another_version(bench, 6, 10)
+    shown = RecordingObserver()
+    host = bench.idle_host(shown)
+    save = host._put_snapshot
+
+    def save_and_end(number: int) -> None:
+        save(number)
+        if number > 6:
+            host.interrupt_replay()
+
+    monkeypatch.setattr(host, "_put_snapshot", save_and_end)
+    bench.begin(host)
+    assert shown.statuses == []
+    newest = kept(bench)[0]
+    assert 6 < newest < 10
+    again = bench.idle_host(RecordingObserver())
+    again.begin(Engine, bench.noise, bench.executor)
+    assert again._hosted().record_number == newest
+
+
+def test_what_only_states_of_another_version_make_dispensable_is_not_archived(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """However early a daemon ends that has listened: the next start has all that it needs."""
+    records = long_stream(bench)
+    save_of_another_version(bench, 6, 10)
+    host = bench.idle_host(RecordingObserver())
+    left = bench.begin(host, catching=Catching(bytes_max=1 << 30, until=0))
+    assert left == records
+    assert list(bench.store.archive(tmp_path / "archive")) == []
+    bench.begin(bench.idle_host(RecordingObserver()))
+    whole = replay(bench.plan, bench.noise, bench.store.records(STREAM), bench.executor)
+    assert bench.store.releases("flights/late") == whole.releases
+
+
+def test_states_of_another_version_stay_where_the_first_records_are_elsewhere(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Only that version can go on with the store."""
+    long_stream(bench)
+    save_of_another_version(bench, 6, 10)
+    assert list(bench.store.archive(tmp_path / "archive")) != []
+    with pytest.raises(StoreArchived):
+        bench.begin(bench.idle_host(RecordingObserver()))
+    assert kept(bench) == [10, 6]
 
 
 def test_an_engine_that_fails_ends_its_host_without_a_snapshot(bench: Bench) -> None:

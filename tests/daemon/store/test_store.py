@@ -369,6 +369,15 @@ def test_the_newest_snapshots_are_kept(store: Store) -> None:
     assert sorted(kept) == [(5,), (8,)]
 
 
+def test_a_snapshot_leaves_none_of_later_records(store: Store) -> None:
+    feed(store, [1] * 9)
+    for number in (5, 8, 3):
+        store.save_snapshot(STREAM, number, b"state %d" % number)
+    assert list(store.snapshots(STREAM)) == [(3, b"state 3")]
+    store.save_snapshot(STREAM, 4, b"state 4")
+    assert list(store.snapshots(STREAM)) == [(4, b"state 4"), (3, b"state 3")]
+
+
 def test_a_snapshot_needs_its_record(store: Store) -> None:
     feed(store, [1])
     with pytest.raises(ValueError, match="no record 1"):
