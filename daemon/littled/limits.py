@@ -233,9 +233,11 @@ SNAPSHOT_BYTE_SECONDS = 3e-7
 # How long a start goes on learning what no release or charge tells of yet, before the daemon
 # listens and learns the rest as it learns what comes in.
 START_LEARNING_SECONDS = 0.25
-# Records between two requests for more time while a journal is replayed at the start.
+# Records between two requests for more time while a journal is read and checked at the start, and
+# how long it is between two while it is replayed.
 REPLAY_REPORT_RECORDS = 1_000
-# The extension asked for each time; far longer than so many records take.
+REPLAY_REPORT_SECONDS = 1.0
+# The extension asked for each time; far longer than so many records, or a training, take.
 REPLAY_EXTENSION_SECONDS = 60.0
 # An engine that has nothing to do lets records gather for so long. Nobody notices a rule that comes
 # so much later, but acknowledgements would notice an engine at work after every single example.

@@ -440,7 +440,7 @@ class Daemon:
         behind = sum(host.behind_bytes for host in self._hosts)
         bytes_max = Held(len(self._hosts), unlearned_bytes=behind).unlearned_bytes_max
         until = math.inf if self._learn_first else time.monotonic() + START_LEARNING_SECONDS
-        # Threads cannot be interrupted: on a stop each ends after the turn in hand.
+        # Threads cannot be interrupted: on a stop each ends after the record in hand.
         return await asyncio.gather(
             *(
                 asyncio.to_thread(

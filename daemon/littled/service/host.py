@@ -17,7 +17,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Executor, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -34,7 +34,7 @@ from littled.limits import (
     REPLAY_BYTE_SECONDS,
     REPLAY_EXAMPLE_SECONDS,
     REPLAY_RECORD_SECONDS,
-    REPLAY_REPORT_RECORDS,
+    REPLAY_REPORT_SECONDS,
     REPLAY_SECONDS,
     REPLAY_STREAM_SECONDS_MIN,
     SNAPSHOT_BYTE_SECONDS,
@@ -62,11 +62,11 @@ class HostedEngine(Protocol):
     def start(self) -> None:
         """Publish what is known before any data."""
 
-    def apply_all(self, records: Sequence[Record]) -> None:
-        """Learn records; charges and publishes on the way, and waits for trainings."""
-
     def learning(self, records: Sequence[Record]) -> Iterator[Future[Any] | None]:
-        """Learn records; yields trainings to be waited for, and None where it may be left."""
+        """Learn records; yields trainings to be waited for, and None where it may be left.
+
+        It charges and publishes on the way.
+        """
 
     def snapshot(self) -> bytes:
         """Return the state after the last record."""
@@ -273,8 +273,10 @@ class Host:
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
         self._engine: HostedEngine | None = None
-        # Records and examples after those of the snapshot.
+        # Records and examples that the engine does not know, as long as it replays, and when it was
+        # last said that it goes on.
         self._behind = 0, 0
+        self._reported_at = -math.inf
         self._first = First()
         self._saved_number = -1
         # Whether the store has states of later records, which this version has no use for.
@@ -304,8 +306,9 @@ class Host:
 
     @property
     def behind_bytes(self) -> int:
-        """What the records cost in memory that the engine does not know before `replay`."""
-        return self._cost_bytes(*self._behind)
+        """What the records cost in memory that the engine has still to replay."""
+        records, examples = self._behind
+        return records * RECORD_OVERHEAD_BYTES + examples * self._example_bytes
 
     def replay(self, catching: Catching = ALL) -> list[Record]:
         """Show what was published first, and replay the journal after the last snapshot.
@@ -316,35 +319,58 @@ class Host:
         engine = self._hosted()
         self._outlet.let_go()
         self._first = First()
-        reported = -REPLAY_REPORT_RECORDS
-        records, examples = self._behind
         turns = in_turns(self._store.records(self.stream, engine.record_number))
         for together in turns:
             # Not before the first of them are at hand: the version that has a use for the states
             # may be all that can serve a store whose first records were archived.
             self._forget_unusable()
+            left = self._replay_turn(together, catching)
             if self._interrupted.is_set():
+                self._save()
                 return []
-            first = together[0]
-            if catching.is_enough(first.first_position, self._cost_bytes(records, examples)):
-                for record in chain(together, *turns):
+            if left:
+                for record in chain(left, *turns):
                     self.put(record)
                 break
-            if first.number - reported >= REPLAY_REPORT_RECORDS:
-                reported = first.number
-                self._observer.progress(self.stream)
-            self._outlet.published = False
-            engine.apply_all(together)
-            records, examples = records - len(together), examples - _examples(together)
-            self._save_if_worth_it(together)
         status = engine.status()
         # a snapshot may have been taken after the season was opened
         self.seasons.reach(status["season"])
         self._observer.status(self.stream, status)
         return list(self._waiting)
 
-    def _cost_bytes(self, records: int, examples: int) -> int:
-        return records * RECORD_OVERHEAD_BYTES + examples * self._example_bytes
+    def _replay_turn(self, records: Sequence[Record], catching: Catching) -> Sequence[Record]:
+        """Learn records until a start has learned enough, or is interrupted; returns the others.
+
+        A turn may have a training for each of its records, so both are asked in between.
+        """
+        engine, known = self._hosted(), 0
+        self._outlet.published = False
+        trainings = engine.learning(records)
+        while known < len(records) and not self._replays_enough(records[known], catching):
+            self._report()
+            _wait_until_settled(trainings)
+            settled = engine.record_number + 1 - records[0].number
+            self._replayed(records[known:settled])
+            known = settled
+        return records[known:]
+
+    def _replays_enough(self, following: Record, catching: Catching) -> bool:
+        if self._interrupted.is_set():
+            return True
+        return catching.is_enough(following.first_position, self.behind_bytes)
+
+    def _report(self) -> None:
+        """Say that the replay goes on, unless that was said just now."""
+        now = time.monotonic()
+        if now - self._reported_at >= REPLAY_REPORT_SECONDS:
+            self._reported_at = now
+            self._observer.progress(self.stream)
+
+    def _replayed(self, known: Sequence[Record]) -> None:
+        """Take note of records that the engine has come to know."""
+        records, examples = self._behind
+        self._behind = records - len(known), examples - _examples(known)
+        self._save_if_worth_it(known)
 
     def start(self) -> None:
         """Begin to learn what is put."""
@@ -377,7 +403,7 @@ class Host:
         self._abandoned.set()
 
     def interrupt_replay(self) -> None:
-        """Ask `replay` to end after the turn in hand, when nobody will need the rest."""
+        """Ask `replay` to end after the record in hand, when nobody will need the rest."""
         self._interrupted.set()
 
     def join(self, seconds: float) -> None:
@@ -505,6 +531,14 @@ def _rest_after(learned: int) -> Rest:
         return Rest()
     many = learned >= ENGINE_MANY_EXAMPLES
     return Rest(ENGINE_REST_SECONDS if many else ENGINE_LONG_REST_SECONDS)
+
+
+def _wait_until_settled(trainings: Iterator[Future[Any] | None]) -> None:
+    """Wait for trainings up to where the engine may be left."""
+    for training in trainings:
+        if training is None:
+            return
+        wait((training,))
 
 
 def _examples(records: Iterable[Record]) -> int:

@@ -5,7 +5,7 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.engine import Engine, Trainings, replay
+from littled.engine import Engine, Trainings, in_turns, replay
 from littled.limits import RECORD_OVERHEAD_BYTES
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
@@ -659,6 +659,91 @@ def test_a_start_that_is_killed_has_saved_what_took_long(
     long_stream(bench)
     bench.begin(bench.idle_host(RecordingObserver()))
     assert (bench.store.snapshot(STREAM) or (-1, b""))[0] == 11
+
+
+def changing_stream(bench: Bench, records: int = 12) -> list[Record]:
+    """Records of one turn whose labels change from each to the next, with trainings in all."""
+    found = []
+    for seed in range(records):
+        x, y = flights(2_000, seed)
+        labels = y if seed % 2 else bytes(1 - label for label in y)
+        found.append(bench.append(x, labels))
+    assert len(list(in_turns(found))) == 1
+    return found
+
+
+class Watched(ThreadPoolExecutor):
+    """Calls something in each training, and counts them."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        super().__init__(1)
+        self.call, self.trainings = call, 0
+
+    def submit(self, fn: Any, /, *args: Any, **named: Any) -> Any:
+        def watched() -> Any:
+            self.trainings += 1
+            self.call()
+            return fn(*args, **named)
+
+        return super().submit(watched)
+
+
+def trainings_of_a_whole_replay(bench: Bench) -> int:
+    counted = Watched(lambda: None)
+    replay(bench.plan, bench.noise, bench.store.records(STREAM), counted)
+    counted.shutdown()
+    return counted.trainings
+
+
+def test_a_start_learns_no_longer_than_it_is_told_to_whatever_a_turn_has(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All records are one turn, and the time is over in its first training."""
+    monkeypatch.setattr(host_module, "REPLAY_REPORT_SECONDS", 0.0)
+    records = changing_stream(bench)
+    catching = Catching(bytes_max=1 << 30)
+    trainer = bench.executor = Watched(lambda: object.__setattr__(catching, "until", 0.0))
+    shown = RecordingObserver()
+    host = bench.idle_host(shown)
+    left = bench.begin(host, catching=catching)
+    assert trainer.trainings < trainings_of_a_whole_replay(bench)
+    assert 0 < len(left) < len(records)
+    assert left == records[-len(left) :]
+    cost = 2 * 2_000 + RECORD_OVERHEAD_BYTES
+    assert host.behind_bytes == len(left) * cost
+    assert shown.reports == len(records) - len(left)
+    found = learned_all(bench, host, shown)
+    assert shown.records == [record.number for record in left]
+    assert found == shown.released
+    whole = replay(bench.plan, bench.noise, bench.store.records(STREAM), bench.executor)
+    assert found == whole.releases
+
+
+def test_a_replay_is_interrupted_within_a_turn_and_not_in_vain(bench: Bench) -> None:
+    records = changing_stream(bench)
+    shown = RecordingObserver()
+    host = bench.idle_host(shown)
+    trainer = bench.executor = Watched(host.interrupt_replay)
+    assert bench.begin(host) == []
+    assert 0 < trainer.trainings < trainings_of_a_whole_replay(bench)
+    assert shown.statuses == []
+    (learned,) = kept(bench)
+    assert learned < records[-1].number
+    again, shown_again = bench.host()
+    assert again._hosted().record_number == records[-1].number
+    assert shown.released + shown_again.released == bench.store.releases("flights/late")
+
+
+def test_a_start_that_is_killed_within_a_turn_has_saved_what_took_long(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replays_take(monkeypatch, record=1.0)
+    records = changing_stream(bench)
+    host = bench.idle_host(RecordingObserver())
+    saved: list[int] = []
+    monkeypatch.setattr(host, "_put_snapshot", saved.append)
+    bench.begin(host)
+    assert 0 < saved[0] < records[-1].number
 
 
 def test_releases_are_shown_after_they_are_durable(bench: Bench) -> None:
