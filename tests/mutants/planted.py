@@ -4605,6 +4605,23 @@ STARTS = (
         (f"{HOST}::test_a_start_learns_no_longer_than_it_is_told_to_whatever_a_turn_has",),
     ),
     Mutant(
+        "positions that a restore has left out count as examples",
+        "store/store.py",
+        "            if record.number > number:  # it",
+        "            if record.number < 0:  # it",
+        (
+            f"{STORE}/test_restoring.py"
+            "::test_what_an_engine_has_still_to_learn_is_counted_by_examples",
+        ),
+    ),
+    Mutant(
+        "a daemon that listens before it tells of its restore",
+        "service/daemon.py",
+        "[store.charged_position(stream), store.restored_position(stream)]",
+        "[store.charged_position(stream)]",
+        (f"{SERVICE}/test_daemon.py::test_a_restore_is_told_as_soon_as_a_daemon_listens",),
+    ),
+    Mutant(
         "what a start leaves is not counted as memory",
         "service/intake.py",
         "        for record in unlearned:\n",

@@ -451,8 +451,9 @@ class Daemon:
         )
 
     def _shown_position(self, stream: str) -> int:
-        """The position of the last release, figure or charge of a stream; -1 without one."""
-        positions = [self._store.charged_position(stream)]
+        """The position of the last release, figure, charge or restore of a stream; -1 without."""
+        store = self._store
+        positions = [store.charged_position(stream), store.restored_position(stream)]
         for learner in _published_by(self._plan_of[stream]):
             release = self.releases.latest(learner)
             positions += [self.figures.end(learner), -1 if release is None else release.position]

@@ -152,9 +152,9 @@ class Seasons:
 class Catching:
     """How far a start takes an engine before the daemon listens.
 
-    shown: position of the last release or charge, which peers may know of, -1 without one: the
-    engine comes to it in any case. bytes_max: what may be left to learn later, in memory. until: on
-    the monotonic clock, when learning more than that ends.
+    shown: position of the last release, charge or restore, which peers may know of, -1 without one:
+    the engine comes to it in any case. bytes_max: what may be left to learn later, in memory.
+    until: on the monotonic clock, when learning more than that ends.
     """
 
     shown: int = -1

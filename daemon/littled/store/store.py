@@ -395,15 +395,21 @@ class Store:
         return 0 if point is None else point[1]
 
     def behind(self, stream: str, number: int) -> tuple[int, int]:
-        """How many records come after record `number`, and how many examples they hold at most.
+        """How many records come after record `number`, and how many examples they hold.
 
         KeyError: no such stream.
         """
-        end = self.position(stream)
+        examples = self.position(stream) - self._following(stream, number)
+        for record, _ in self._restores[stream]:
+            if record.number > number:  # it has left positions out, which no example has
+                examples -= record.first_position - self._following(stream, record.number - 1)
         with self._watched():
-            journal = self._history.journal
-            last, point = journal.last_record(stream), journal.record_point(stream, number)
-        return last - number, end - (0 if point is None else point[1])
+            return self._history.journal.last_record(stream) - number, examples
+
+    def restored_position(self, stream: str) -> int:
+        """Where the last restore has let a stream go on; -1 without one. KeyError."""
+        restores = self._restores[stream]
+        return restores[-1][0].first_position if restores else -1
 
     def charged_position(self, stream: str) -> int:
         """The position of the last charge that is not for answers; -1 before the first.
@@ -809,6 +815,12 @@ class Store:
             self._writing.shrink()
 
     # -- inside ------------------------------------------------------------------------------
+
+    def _following(self, stream: str, number: int) -> int:
+        """The position that follows a record; 0 where there is none."""
+        with self._watched():
+            point = self._history.journal.record_point(stream, number)
+        return 0 if point is None else point[1]
 
     def _note_shown(self, points: Mapping[str, Point]) -> None:
         """Let releases be shown, as the mark has them."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from littled.engine import replay
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
+from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
 from littled_client import AsyncClient, Client, Published, Waits
@@ -288,6 +289,22 @@ def test_a_daemon_may_be_told_to_learn_first(store: Path) -> None:
         (store / "go").touch()
         again.wait_for("ready")
         assert check_history(store) > version
+
+
+def test_a_restore_is_told_as_soon_as_a_daemon_listens(store: Path) -> None:
+    """Although the engine had not learned what was before it."""
+    feed_backlog(store)
+    with Restoring.open(store, copy=True) as found:
+        found.finish()
+    with serving(store, engine="slow", limits=LISTEN_AT_ONCE, ready=False) as again:
+        wait_for_file(store / "learning")
+        time.sleep(0.3)
+        assert "ready" not in [line["event"] for line in again.lines]
+        (store / "go").touch()
+        again.wait_for("ready")
+        with Peer.greet(again.unix) as peer:
+            peer.send(StatusRequest())
+            assert peer.expect(Status).body["streams"]["flights"]["restores"] == 1
 
 
 def test_what_was_shown_before_a_kill_is_shown_as_soon_as_a_daemon_listens(store: Path) -> None:

@@ -337,6 +337,25 @@ def test_a_later_season_of_the_mark_closes_the_copy_s_with_all_its_caps(
         assert {each.season for each in store.ledger(STREAM)} == {0, 3}
 
 
+def test_what_an_engine_has_still_to_learn_is_counted_by_examples(path: Path, mark: Path) -> None:
+    """And not by positions, of which each restore has left some out."""
+    for restores in range(3):
+        live(path, mark, restores)
+        if restores:
+            restored(path, mark, copy=True)
+    live(path, mark, 3, counts=(5,))
+    with Store.open(path, mark_path=mark) as store:
+        records = list(store.records(STREAM))
+        assert sum(record.restores for record in records) == 2
+        assert store.position(STREAM) > sum(record.count for record in records)
+        for number in range(-1, len(records)):
+            left = records[number + 1 :]
+            examples = sum(record.count for record in left)
+            assert store.behind(STREAM, number) == (len(left), examples)
+        last = next(record for record in reversed(records) if record.restores)
+        assert store.restored_position(STREAM) == last.first_position
+
+
 @pytest.mark.in_a_folder
 def test_what_the_copy_had_not_learned_yet_is_learned_first(
     path: Path, mark: Path, tmp_path: Path
