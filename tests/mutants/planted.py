@@ -4622,6 +4622,24 @@ STARTS = (
         (f"{SERVICE}/test_daemon.py::test_a_restore_is_told_as_soon_as_a_daemon_listens",),
     ),
     Mutant(
+        "answers that keep a thread until a season opens",
+        "service/answering.py",
+        "            return awaited.news\n",
+        "            awaited.news.result()\n"
+        "            return self._answer(answer, asked, position)\n",
+        (f"{SERVICE}/test_answering.py::test_who_waits_for_a_season_keeps_no_thread_from_others",),
+    ),
+    Mutant(
+        "a stop that waits for who waits for a season",
+        "service/daemon.py",
+        "            answering.wait_no_longer()\n",
+        "            pass\n",
+        (
+            f"{SERVICE}/test_predicting_slowly.py"
+            "::test_a_stop_does_not_wait_for_who_waits_for_a_season",
+        ),
+    ),
+    Mutant(
         "what a start leaves is not counted as memory",
         "service/intake.py",
         "        for record in unlearned:\n",

@@ -209,7 +209,7 @@ class AnsweringService:
     ) -> None:
         """Take over a stream of `position` examples; reads how much its windows have answered.
 
-        opened: returns as soon as the charges of a season, given by its number, are durable.
+        opened: returns if the charges of a season, given by its number, are durable; raises if not.
         closed: answer nothing but what was answered before.
         """
         self._closed = closed
@@ -249,6 +249,7 @@ class AnsweringService:
 
         Positions never fall from one call to the next. What is returned may be sent: it is durable.
         Raises what the store raises; nothing was answered then, and nothing more may be asked.
+        Raises what `opened` raises; then nothing has changed, and the same may be asked again.
         """
         answerer = self._answerers.get(asked.learner)
         if answerer is None:
@@ -299,7 +300,7 @@ class AnsweringService:
         return _answered(stored, answerer.answers_max - given, repeated=True)
 
     def _turned(self, answerer: _Answerer, position: int) -> _Standing | None:
-        """The standing of the current window, as soon as it is paid for; None without a window."""
+        """The standing of the current window, which must be paid for; None without a window."""
         full = answerer.maker.windows.full(position)
         if not full:
             return None

@@ -6,7 +6,7 @@ of the journal and not from what the engine has learned. Requests to one stream 
 after the other, since each answer is a link of one chain. The event loop hands requests over and
 gets the answers back; it never waits. The only thing that an answer waits for is the opening of a
 season: the first answer from a season's windows must find them paid for, and it is the engine that
-charges.
+charges. It waits without a thread, as the engine may have much to learn until then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from littled.engine.predictions import AnsweringService, AnswerStore
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
 from littled.service.courses import Course, Courses, Next, Rest
-from littled.service.host import HostObserver, Seasons
+from littled.service.host import HostObserver, SeasonAwaited, Seasons
 from littled.service.writer import Writer, WriterStopped
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction
@@ -97,7 +97,7 @@ class Answering:
     def begin(self, noise: NoiseSource, position: int, *, closed: bool = False) -> None:
         """Take over a stream of `position` examples; reads what was answered. Blocks."""
         self._service = AnsweringService(
-            *(self._plan, noise, self._store, self._seasons.wait, position), closed=closed
+            *(self._plan, noise, self._store, self._seasons.ensure, position), closed=closed
         )
 
     def start(self) -> None:
@@ -127,11 +127,15 @@ class Answering:
         """Public facts about the stream's learners that answer, by name."""
         return self._opened().status(position)
 
+    def wait_no_longer(self) -> None:
+        """Let a request that waits for a season, or would have to, get no answer."""
+        self._seasons.close()
+
     def stop(self) -> None:
         """Ask it to end after the request in hand; the others get no answer."""
         with self._lock:
             self._stopping = True
-        self._seasons.close()
+        self.wait_no_longer()
         self._wake()
 
     def join(self, seconds: float) -> None:
@@ -148,15 +152,19 @@ class Answering:
             if not self._waiting:
                 yield Rest()
                 continue
-            self._answer(*self._waiting.popleft())
+            answer, asked, position = self._waiting.popleft()
+            if answer.set_running_or_notify_cancel():
+                while (news := self._answer(answer, asked, position)) is not None:
+                    yield news
             yield None
         self._give_up()
 
-    def _answer(self, answer: Future[Answer], asked: Predict, position: int) -> None:
-        if not answer.set_running_or_notify_cancel():
-            return
+    def _answer(self, answer: Future[Answer], asked: Predict, position: int) -> Future[None] | None:
+        """Answer a request; returns what has to be waited for before it can be tried again."""
         try:
             found = self._opened().answer(asked, position)
+        except SeasonAwaited as awaited:
+            return awaited.news
         except WriterStopped as error:
             # The writer told the daemon already what went wrong, if anything did.
             self._stopping = True
@@ -167,6 +175,7 @@ class Answering:
             answer.set_exception(WriterStopped("the answers of this stream have failed"))
         else:
             answer.set_result(found)
+        return None
 
     def _give_up(self) -> None:
         """Let nobody wait for what will not be answered."""

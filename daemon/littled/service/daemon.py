@@ -495,6 +495,9 @@ class Daemon:
     async def _drain(self, context: ServerContext) -> None:
         """Read nothing more, and wait until what was accepted is acknowledged and answered."""
         self.feeding.close()
+        # An engine may have too much to learn for who waits until it opens a season.
+        for answering in self._answering.values():
+            answering.wait_no_longer()
         for session in context.sessions:
             session.hold(self)
         drained = asyncio.ensure_future(self._settle())

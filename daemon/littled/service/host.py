@@ -119,33 +119,55 @@ class HostObserver(Protocol):
         """Bring the daemon down."""
 
 
+class SeasonAwaited(Exception):
+    """A season is not open yet; `news` is done when it may be worth asking again."""
+
+    def __init__(self, news: Future[None]) -> None:
+        """Tell what to wait for."""
+        super().__init__("the season is not open yet")
+        self.news = news
+
+
 class Seasons:
-    """Up to which season all charges that open one are durable; told and asked on any thread."""
+    """Up to which season all charges that open one are durable; told and asked on any thread.
+
+    Nobody waits in here: a stream that is far behind would keep a thread that others need.
+    """
 
     def __init__(self) -> None:
         """Know of none."""
-        self._news = threading.Condition()
+        self._lock = threading.Lock()
         self._season = -1
         self._closed = False
+        self._news: Future[None] = Future()
 
     def reach(self, season: int) -> None:
         """Say that this season is open."""
-        with self._news:
-            self._season = max(self._season, season)
-            self._news.notify_all()
+        with self._lock:
+            if season <= self._season:
+                return
+            self._season = season
+            news, self._news = self._news, Future()
+        news.set_result(None)
 
-    def wait(self, season: int) -> None:
-        """Return as soon as this season is open. Raises WriterStopped when that will not be."""
-        with self._news:
-            self._news.wait_for(lambda: self._season >= season or self._closed)
-            if self._season < season:
+    def ensure(self, season: int) -> None:
+        """Return if this season is open.
+
+        Raises SeasonAwaited when it is not open yet, and WriterStopped when it will not be.
+        """
+        with self._lock:
+            if self._season >= season:
+                return
+            if self._closed:
                 raise WriterStopped("the season will not be opened any more")
+            raise SeasonAwaited(self._news)
 
     def close(self) -> None:
         """Let nobody wait any more."""
-        with self._news:
+        with self._lock:
             self._closed = True
-            self._news.notify_all()
+            news, self._news = self._news, Future()
+        news.set_result(None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,14 @@
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from littled.learners.prediction import PredictionLearner
-from littled.service.answering import Answering
+from littled.service.answering import Answer, Answering
 from littled.service.courses import Courses
 from littled.service.host import Seasons
 from littled.service.writer import Writer, WriterStopped
@@ -146,6 +146,52 @@ def test_an_answer_waits_for_its_season(room: Room) -> None:
     found = asked.result(WAIT)
     assert isinstance(found, Prediction)
     assert found.window == 3
+
+
+def test_who_waits_for_a_season_keeps_no_thread_from_others(room: Room) -> None:
+    """As many streams as there are threads are far behind, and one is not."""
+    room.bench.feed(400)
+    behind: list[tuple[Answering, Future[Answer]]] = []
+    for number in range(2):
+        seasons = Seasons()
+        seasons.reach(0)
+        made = Answering(
+            room.bench.plan, room.store, room.writer, seasons, room.shown, room.courses
+        )
+        made.begin(room.bench.noise, 120)
+        made.start()
+        behind.append((made, made.ask(question(number), 520)))
+    with pytest.raises(TimeoutError):
+        behind[1][1].result(0.2)
+    assert isinstance(room.answering.ask(question(9), 120).result(WAIT), Prediction)
+    for made, asked in behind:
+        assert not asked.done()
+        made.stop()
+        with pytest.raises(WriterStopped):
+            asked.result(WAIT)
+        made.join(WAIT)
+
+
+def test_an_answer_waits_for_as_many_seasons_as_it_has_to(room: Room) -> None:
+    room.bench.feed(800)
+    asked = room.answering.ask(question(1), 920)
+    room.seasons.reach(1)
+    with pytest.raises(TimeoutError):
+        asked.result(0.2)
+    room.seasons.reach(2)
+    found = asked.result(WAIT)
+    assert isinstance(found, Prediction)
+    assert found.window == 7
+
+
+def test_who_must_not_wait_any_longer_gets_no_answer(room: Room) -> None:
+    room.bench.feed(400)
+    waiting = room.answering.ask(question(1), 520)
+    room.answering.wait_no_longer()
+    with pytest.raises(WriterStopped):
+        waiting.result(WAIT)
+    assert list(room.store.predictions(STREAM)) == []
+    assert room.shown.errors == []
 
 
 def test_a_stop_ends_every_wait(room: Room) -> None:

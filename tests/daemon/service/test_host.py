@@ -6,7 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,15 @@ from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.service import host as host_module
 from littled.service.courses import Courses
-from littled.service.host import Catching, Host, Seasons, Status, StoreOutlet, publish_first
+from littled.service.host import (
+    Catching,
+    Host,
+    SeasonAwaited,
+    Seasons,
+    Status,
+    StoreOutlet,
+    publish_first,
+)
 from littled.service.logs import make_log
 from littled.service.writer import Writer, WriterStopped
 from littled.store import journal
@@ -769,31 +777,33 @@ def test_releases_are_shown_after_they_are_durable(bench: Bench) -> None:
 # --- seasons --------------------------------------------------------------------------------------
 
 
-def test_a_season_is_waited_for_until_it_is_open() -> None:
+def awaited(seasons: Seasons, season: int) -> Future[None]:
+    """What to wait for where a season is not open yet."""
+    with pytest.raises(SeasonAwaited) as refused:
+        seasons.ensure(season)
+    return refused.value.news
+
+
+def test_who_asks_for_a_season_is_told_until_when_to_wait() -> None:
     seasons = Seasons()
-    found: list[str] = []
-
-    def wait(season: int) -> None:
-        try:
-            seasons.wait(season)
-        except WriterStopped:
-            found.append(f"no {season}")
-        else:
-            found.append(f"{season}")
-
-    threads = [threading.Thread(target=wait, args=(season,)) for season in (0, 1, 3)]
-    for thread in threads:
-        thread.start()
+    first, far = awaited(seasons, 1), awaited(seasons, 3)
+    assert not first.done()
     seasons.reach(1)
-    for thread in threads[:2]:
-        thread.join(10)
+    assert first.done()
+    assert far.done()  # who waits for more asks again
+    seasons.ensure(1)
+    news = awaited(seasons, 3)
     seasons.reach(0)
-    seasons.wait(1)
-    assert sorted(found) == ["0", "1"]
+    seasons.ensure(1)
+    assert not news.done()
     seasons.close()
-    threads[2].join(10)
-    assert found[2] == "no 3"
-    seasons.wait(1)
+    assert news.done()
+    with pytest.raises(WriterStopped):
+        seasons.ensure(3)
+    seasons.ensure(1)
+    seasons.close()
+    seasons.reach(3)
+    seasons.ensure(3)
 
 
 class AnyStream(RecordingObserver):
@@ -858,7 +868,7 @@ def test_first_releases_of_many_hosts_are_durable_together(
 
 def is_open(seasons: Seasons, season: int) -> bool:
     try:
-        seasons.wait(season)
+        seasons.ensure(season)
     except WriterStopped:
         return False
     return True

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from littled.limits import STOP_SECONDS
 from littled_protocol import limits
 from littled_protocol.codec import encode_frame
 from littled_protocol.messages import Ping, Pong, Prediction, Status, StatusRequest
 from support.predicting import ask, check, fed
-from support.predictions import STREAM, question
+from support.predictions import HORIZON, STREAM, examples, question
 from support.serving import Peer, Serving, serving, wait_for_file
 
 
@@ -92,6 +93,27 @@ def test_a_stop_does_not_wait_for_ever(store: Path) -> None:
         assert (first.repeated, first.left) == (False, 17)
         assert daemon.stop() == 0
     assert check(store) == 1
+
+
+def test_a_stop_does_not_wait_for_who_waits_for_a_season(store: Path) -> None:
+    """The engine may have much to learn until then; asked again, the request has its answer."""
+    with serving(store, engine="slow") as daemon, Peer.greet(daemon.unix) as peer:
+        peer.open(STREAM, "p")
+        x, y = examples(HORIZON + 100)
+        peer.feed(0, x, y)
+        peer.acknowledged(len(x))
+        wait_for_file(store / "learning")
+        peer.send(question(1), Ping(1))
+        assert peer.expect(Pong) == Pong(1)
+        began = time.monotonic()
+        daemon.process.send_signal(signal.SIGTERM)
+        assert peer.error() == "shutting_down"
+        assert time.monotonic() - began < STOP_SECONDS / 4
+        (store / "go").touch()
+        assert daemon.ended() == 0
+    with serving(store) as again, Peer.greet(again.unix) as peer:
+        peer.send(question(1))
+        assert peer.expect(Prediction).window == 3
 
 
 def test_a_peer_that_leaves_takes_its_waiting_requests_along(
