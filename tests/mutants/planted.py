@@ -4640,6 +4640,16 @@ STARTS = (
         ),
     ),
     Mutant(
+        "a start whose time to learn is over before it begins",
+        "service/daemon.py",
+        "zip(self._hosts, shown, strict=True)",
+        "zip(self._hosts, self._shown_positions(), strict=True)",
+        (
+            f"{SERVICE}/test_daemon.py"
+            "::test_the_time_to_learn_begins_when_it_is_known_what_was_shown",
+        ),
+    ),
+    Mutant(
         "what a start leaves is not counted as memory",
         "service/intake.py",
         "        for record in unlearned:\n",

@@ -439,16 +439,19 @@ class Daemon:
         """Let every engine replay what is public of it; return what each of them learns later."""
         behind = sum(host.behind_bytes for host in self._hosts)
         bytes_max = Held(len(self._hosts), unlearned_bytes=behind).unlearned_bytes_max
+        # Found before the time begins: the store is asked for each of thousands of streams.
+        shown = await asyncio.to_thread(self._shown_positions)
         until = math.inf if self._learn_first else time.monotonic() + START_LEARNING_SECONDS
         # Threads cannot be interrupted: on a stop each ends after the record in hand.
         return await asyncio.gather(
             *(
-                asyncio.to_thread(
-                    host.replay, Catching(self._shown_position(host.stream), bytes_max, until)
-                )
-                for host in self._hosts
+                asyncio.to_thread(host.replay, Catching(position, bytes_max, until))
+                for host, position in zip(self._hosts, shown, strict=True)
             )
         )
+
+    def _shown_positions(self) -> list[int]:
+        return [self._shown_position(host.stream) for host in self._hosts]
 
     def _shown_position(self, stream: str) -> int:
         """The position of the last release, figure, charge or restore of a stream; -1 without."""

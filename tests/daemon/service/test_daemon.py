@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import re
 import resource
 import shutil
@@ -14,6 +15,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -22,8 +24,11 @@ import pytest
 from numpy.typing import NDArray
 
 from littled.engine import replay
+from littled.limits import START_LEARNING_SECONDS
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
+from littled.service.daemon import Daemon
+from littled.service.host import Catching
 from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
@@ -305,6 +310,32 @@ def test_a_restore_is_told_as_soon_as_a_daemon_listens(store: Path) -> None:
         with Peer.greet(again.unix) as peer:
             peer.send(StatusRequest())
             assert peer.expect(Status).body["streams"]["flights"]["restores"] == 1
+
+
+async def test_the_time_to_learn_begins_when_it_is_known_what_was_shown() -> None:
+    """With thousands of streams it takes longer than that to ask the store, beside the loop."""
+    given: list[Catching] = []
+    threads: list[threading.Thread] = []
+    known = math.inf
+
+    def shown_position(_: str) -> int:
+        nonlocal known
+        threads.append(threading.current_thread())
+        time.sleep(0.05)
+        known = time.monotonic()
+        return 7
+
+    streams = [
+        SimpleNamespace(stream=f"s{number}", behind_bytes=0, replay=given.append)
+        for number in range(3)
+    ]
+    daemon: Any = Daemon.__new__(Daemon)
+    daemon._hosts, daemon._learn_first = streams, False
+    daemon._shown_position = shown_position
+    await daemon._catch_up()
+    assert [catching.shown for catching in given] == [7, 7, 7]
+    assert min(catching.until for catching in given) >= known + START_LEARNING_SECONDS
+    assert threading.current_thread() not in threads
 
 
 def test_what_was_shown_before_a_kill_is_shown_as_soon_as_a_daemon_listens(store: Path) -> None:
