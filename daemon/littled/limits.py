@@ -350,11 +350,13 @@ HTTP_QUESTION_DIRECT_BYTES = 8 * 1024
 # Its body has to come within so long.
 HTTP_QUESTION_SECONDS = 15.0
 # JSON that is longer is read in pieces of so much: none holds the interpreter for more than some
-# 10 ms, however it is built. What is read at once beside them, a row or a cell in a list, and one
+# 10 ms, however it is built; of each list first in one as short as the next number says, and then
+# in ones that double. What is read at once beside them, a row or a cell in a list, and one
 # column that is no list, is as long as a row with as many columns as there may be, and takes up to
 # 40 ms if it is nothing but empty lists; so long is a window of elements that are read one by one.
 # An object that is read in pieces has as many keys.
 HTTP_JSON_PIECE_CHARACTERS = 32 * 1024
+HTTP_JSON_FIRST_PIECE_CHARACTERS = 1024
 HTTP_JSON_ELEMENT_CHARACTERS_MAX = 96 * 1024
 HTTP_JSON_KEYS_MAX = 4096
 # Lists and objects in one body, wherever they are: freeing them, or looking through them for what

@@ -2696,7 +2696,7 @@ FAIRNESS = (
     Mutant(
         "a piece of JSON that is as long as its body",
         "service/json_bodies.py",
-        "self._text[self._at : self._at + HTTP_JSON_PIECE_CHARACTERS]",
+        "self._text[self._at : self._at + most]",
         "self._text[self._at :]",
         (f"{SERVICE}/test_json_bodies.py::test_no_call_of_the_reader_is_given_much",),
     ),
@@ -4706,6 +4706,34 @@ TRAININGS = (
     ),
 )
 
+JSON_BODIES = f"{SERVICE}/test_json_bodies.py"
+HTTP_WORK = (
+    Mutant(
+        "a window for each element of JSON",
+        "service/json_bodies.py",
+        "        if start < len(self._window):\n",
+        "        if False:\n",
+        (f"{JSON_BODIES}::test_no_part_of_a_body_is_read_often",),
+    ),
+    Mutant(
+        "a long piece of JSON for each short list",
+        "service/json_bodies.py",
+        "most = HTTP_JSON_FIRST_PIECE_CHARACTERS",
+        "most = HTTP_JSON_PIECE_CHARACTERS",
+        (f"{JSON_BODIES}::test_no_part_of_a_body_is_read_often",),
+    ),
+    Mutant(
+        "an element of JSON that is cut off where its window ends",
+        "service/json_bodies.py",
+        "return end < len(self._window) or self._window_at + end == len(self._text)",
+        "return True",
+        (
+            f"{JSON_BODIES}::test_pieces_come_to_what_the_whole_is",
+            f"{JSON_BODIES}::test_elements_are_whole_wherever_a_window_ends",
+        ),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
     *CLUSTER,
@@ -4721,4 +4749,5 @@ MUTANTS = (
     *STARTS,
     *SCANNING,
     *TRAININGS,
+    *HTTP_WORK,
 )

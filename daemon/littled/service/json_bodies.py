@@ -2,7 +2,8 @@
 
 Python's reader holds the interpreter until it is done, 200 ms for a body of empty lists, and nobody
 else is served meanwhile, on whichever thread that is. So a long body is read in pieces: of the list
-that it is, or of the lists in the object that it is, some elements at a time.
+that it is, or of the lists in the object that it is, some elements at a time. What that takes is
+as much as the body is long, wherever blanks stand in it and whatever its elements are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 from littled.limits import (
     HTTP_JSON_ELEMENT_CHARACTERS_MAX,
+    HTTP_JSON_FIRST_PIECE_CHARACTERS,
     HTTP_JSON_KEYS_MAX,
     HTTP_JSON_LISTS_MAX,
     HTTP_JSON_PIECE_CHARACTERS,
@@ -20,11 +22,19 @@ from littled.limits import (
 from littled_client.sources import TwiceError, once_each
 
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
-# What ends an element, by what begins it, with the comma between two of them.
-_ENDS: Final = {"[": "],", "{": "},", '"': '",'}
+_COMMA: Final = re.compile(r"[ \t\n\r]*,[ \t\n\r]*")
+# All up to the last comma that seems to stand between two elements, by what begins the first one.
+_CUTS: Final = {
+    begin: re.compile(rf"(?s:.*){end}(?=,{after})")
+    for begin, end, after in (
+        ("[", r"\][ \t\n\r]*", r"[ \t\n\r]*\["),
+        ("{", r"\}[ \t\n\r]*", ""),
+        ('"', r'"[ \t\n\r]*', ""),
+    )
+}
+_ANY_CUT: Final = re.compile(r"(?s:.*)(?=,)")
 # Where brackets begin nothing.
 _STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
-_BETWEEN_LISTS: Final = re.compile(r"\],[ \t\n\r]*\[")
 
 
 class NotJson(Exception):
@@ -81,6 +91,9 @@ class _Pieces:
         self._text = text
         self._at = 0
         self._lists = 0
+        # A part of it, in which some elements are read one by one, and where it begins.
+        self._window = ""
+        self._window_at = 0
 
     def value(self) -> Any:
         """The value that the whole text is."""
@@ -113,10 +126,14 @@ class _Pieces:
             self._count_lists(start)
             return value
         found: list[Any] = []
+        # Of each list a little at first: there may be many short ones.
+        most = HTTP_JSON_FIRST_PIECE_CHARACTERS
         while self._goes_on("]", is_first=not found):
             start = self._at
-            self._read_some(found)
+            most = min(most, HTTP_JSON_PIECE_CHARACTERS)
+            self._read_some(found, most)
             self._count_lists(start)
+            most *= 2
         return found
 
     def _count_lists(self, start: int) -> None:
@@ -141,65 +158,76 @@ class _Pieces:
             self._skip_blanks()
         return True
 
-    def _read_some(self, found: list[Any]) -> None:
-        """Read one element of a list or more, up to the last one of a piece.
+    def _read_some(self, found: list[Any], most: int) -> None:
+        """Read elements of a list: those that begin in the first half of a piece, or more.
 
-        If what is cut off reads as a list, it was cut off between two elements.
+        If what is cut off reads as a list, it was cut off between two elements. Otherwise all that
+        begins in the piece is read one by one: no piece is tried twice.
         """
-        piece = self._text[self._at : self._at + HTTP_JSON_PIECE_CHARACTERS]
+        piece = self._text[self._at : self._at + most]
         is_last = self._at + len(piece) == len(self._text)
         cut = len(piece) if is_last else _cut(piece)
-        try:
-            some, end = _DECODER.raw_decode(f"[{piece[:cut]}]")
-        except json.JSONDecodeError:
-            some = []
+        some: list[Any] = []
+        if is_last or 2 * cut >= len(piece):
+            try:
+                some, end = _DECODER.raw_decode(f"[{piece[:cut]}]")
+            except json.JSONDecodeError:
+                some = []
         if some:
             found += some
             # the list itself may have ended before
             self._at += cut if end == cut + 2 else end - 2
         else:
-            self._read_each(found, self._at + max(cut, 1))
+            self._read_each(found, self._at + len(piece))
 
     def _read_each(self, found: list[Any], until: int) -> None:
         """Read the elements of a list that begin before some place, one by one."""
         found.append(self._one())
-        window_at = self._at
-        window = self._text[window_at : until + HTTP_JSON_ELEMENT_CHARACTERS_MAX]
-        while self._at < until:
-            blanks = _BLANKS.match(window, self._at - window_at)
-            assert blanks is not None, "no blanks are some as well"
-            if window[blanks.end() : blanks.end() + 1] != ",":
-                return
-            blanks = _BLANKS.match(window, blanks.end() + 1)
-            assert blanks is not None, "no blanks are some as well"
-            value, end = self._scanned(window, window_at, blanks.end())
-            found.append(value)
-            self._at = window_at + end
+        while self._at < until and (comma := _COMMA.match(self._text, self._at)) is not None:
+            self._at = comma.end()
+            found.append(self._one())
 
     def _one(self) -> Any:
-        """Read one value, which is not read in pieces."""
-        start = self._at
-        window = self._text[start : start + HTTP_JSON_ELEMENT_CHARACTERS_MAX]
-        value, end = self._scanned(window, start, 0)
-        self._at = start + end
-        return value
+        """Read one value, which is not read in pieces: in the window that is there, or a new one.
 
-    def _scanned(self, window: str, window_at: int, start: int) -> tuple[Any, int]:
-        """A value in a part of the text, and where in this it ends."""
+        A window is as long as a value may be, so what is cut off at the end of one may be whole in
+        its own; and that one reaches beyond the one before.
+        """
+        start = self._at - self._window_at
+        if start < len(self._window):
+            try:
+                value, end = _DECODER.raw_decode(self._window, start)
+            except json.JSONDecodeError:
+                pass
+            else:
+                if self._is_whole(end):
+                    self._at = self._window_at + end
+                    return value
+        self._window_at = self._at
+        self._window = self._text[self._at : self._at + HTTP_JSON_ELEMENT_CHARACTERS_MAX]
+        return self._first_in_window()
+
+    def _first_in_window(self) -> Any:
+        """Read the value with which the window begins."""
         try:
-            value, end = _DECODER.raw_decode(window, start)
+            value, end = _DECODER.raw_decode(self._window)
         except json.JSONDecodeError as wrong:
-            error = self._wrong(window_at + wrong.pos)
+            error = self._wrong(self._window_at + wrong.pos)
         else:
-            if end < len(window) or window_at + end == len(self._text):
-                return value, end
-            error = self._wrong(window_at + start)
-        if window_at + len(window) < len(self._text):
+            if self._is_whole(end):
+                self._at = self._window_at + end
+                return value
+            error = self._wrong(self._window_at)
+        if self._window_at + len(self._window) < len(self._text):
             raise _TooMuch(
                 f"is not JSON (line {error.lineno}), or has a value of more than "
                 f"{HTTP_JSON_ELEMENT_CHARACTERS_MAX} characters in a list or an object"
             )
         raise error
+
+    def _is_whole(self, end: int) -> bool:
+        """Whether a value that ends there in the window does not go on behind it."""
+        return end < len(self._window) or self._window_at + end == len(self._text)
 
     @property
     def _next(self) -> str:
@@ -216,8 +244,5 @@ class _Pieces:
 
 def _cut(piece: str) -> int:
     """The place of a comma that seems to stand between two elements; 0 where there is none."""
-    end = _ENDS.get(piece[0], ",")
-    place = piece.rfind(end)
-    while end == "]," and place > 0 and not _BETWEEN_LISTS.match(piece, place):
-        place = piece.rfind(end, 0, place)
-    return max(place + len(end) - 1, 0)
+    found = _CUTS.get(piece[0], _ANY_CUT).match(piece)
+    return 0 if found is None else found.end()

@@ -1,13 +1,19 @@
 """JSON in bodies: what is a value, and what is refused in one sentence without quoting it."""
 
+import itertools
 import json
+import re
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from littled.limits import HTTP_JSON_ELEMENT_CHARACTERS_MAX, HTTP_JSON_PIECE_CHARACTERS
+from littled.limits import (
+    HTTP_JSON_ELEMENT_CHARACTERS_MAX,
+    HTTP_JSON_FIRST_PIECE_CHARACTERS,
+    HTTP_JSON_PIECE_CHARACTERS,
+)
 from littled.service import json_bodies
 from littled.service.json_bodies import NotJson, read_json
 
@@ -95,6 +101,90 @@ def test_pieces_come_to_what_the_whole_is(
     assert outcome(text.encode()) == at_once(text.encode())
 
 
+BLANKS = st.sampled_from(["", " ", "\n", "\t \r\n", " " * PIECE])
+
+
+@pytest.mark.usefixtures("pieces")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ROWS, BLANKS, BLANKS, BLANKS, st.booleans())
+def test_pieces_do_not_depend_on_blanks(
+    value: Any, before: str, after: str, beside: str, ascii_alone: bool
+) -> None:
+    """Wherever a text may have some: around commas and colons, and inside of brackets."""
+    text = json.dumps(
+        value,
+        ensure_ascii=ascii_alone,
+        separators=(f"{before},{after}", f"{before}:{after}"),
+    )
+    # whatever else a text has in its strings, no blank among these is one
+    spread = json_bodies._STRINGS.split(text), json_bodies._STRINGS.findall(text)
+    outside = [re.sub(r"([\[{])|([\]}])", rf"\1{beside}\2", each) for each in spread[0]]
+    spaced = "".join(itertools.chain(*itertools.zip_longest(outside, spread[1], fillvalue="")))
+    assert json.loads(spaced) == value
+    assert outcome(spaced.encode()) == value
+
+
+class Handled(str):
+    """Counts how much of it is handed out in parts."""
+
+    characters = 0
+
+    def __getitem__(self, part: Any) -> str:
+        found = super().__getitem__(part)
+        self.characters += len(found)
+        return found
+
+
+ELEMENTS = [
+    "1",
+    '""',
+    "[]",
+    "[1,0]",
+    "[[1],0]",
+    "{}",
+    '{"x":1,"y":0}',
+    '"\\" ,\\\\"',
+    '"[],{}, \u00e9"',
+    '"\U0001f600"',
+    '1,"", [2],{"a":3}',
+    # the last commas of a piece are often those of a long one among short ones
+    "1," * 8_000 + "[" + "1," * 9_000 + "1]",
+]
+
+
+@pytest.mark.parametrize("comma", [",", " ,", "\n,", " , ", "\t\r\n,\n"])
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_no_part_of_a_body_is_read_often(
+    element: str, comma: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part is copied, and read, a few times at the most, whatever stands around the commas."""
+
+    read = 0
+
+    class Watched(json.JSONDecoder):
+        def raw_decode(self, text: str, idx: int = 0) -> tuple[Any, int]:
+            nonlocal read
+            try:
+                value, end = super().raw_decode(text, idx)
+            except json.JSONDecodeError as error:
+                read += error.pos - idx
+                raise
+            read += end - idx
+            return value, end
+
+    monkeypatch.setattr(json_bodies, "_DECODER", Watched())
+    count = min(9_000, 300_000 // (len(element) + len(comma)))
+    listed = "[" + comma.join([element] * count) + "]"
+    lists = ",".join(f'"{key}":[[],{element}{comma}{element}]' for key in range(min(count, 1000)))
+    for body in (listed, f'{{"x":{listed},"y":{listed}}}', f"{{{lists}}}"):
+        text, read = Handled(body), 0
+        assert json_bodies._Pieces(text).value() == json.loads(body)
+        many = body.count(":[") if body[0] == "{" else 1
+        aside = 3 * many * HTTP_JSON_FIRST_PIECE_CHARACTERS + HTTP_JSON_ELEMENT_CHARACTERS_MAX
+        assert text.characters < 8 * len(body) + aside
+        assert read < 3 * len(body) + aside
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -120,6 +210,16 @@ def test_no_call_of_the_reader_is_given_much(body: bytes, monkeypatch: pytest.Mo
     assert read_json(body) == json.loads(body)
     assert max(given) <= HTTP_JSON_PIECE_CHARACTERS + 2
     assert sum(given) >= len(body) // 2
+
+
+def test_elements_are_whole_wherever_a_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also numbers, of which a part is one as well."""
+    monkeypatch.setattr(json_bodies, "HTTP_JSON_PIECE_CHARACTERS", PIECE)
+    monkeypatch.setattr(json_bodies, "HTTP_JSON_ELEMENT_CHARACTERS_MAX", 40)
+    for digits in range(1, 40):
+        # the last comma of a piece is often one of a list, so that elements are read one by one
+        body = f"[{'7' * digits},{'12345678901234567890,[1,2] ,[[3,4],5],' * 10}6]"
+        assert outcome(body.encode()) == json.loads(body)
 
 
 def test_what_is_too_long_for_a_piece_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
