@@ -4732,6 +4732,34 @@ HTTP_WORK = (
             f"{JSON_BODIES}::test_elements_are_whole_wherever_a_window_ends",
         ),
     ),
+    Mutant(
+        "bodies of rows that are all of one origin",
+        "service/feeding.py",
+        "await self._readings.read(origin, read)",
+        'await self._readings.read("", read)',
+        (f"{SERVICE}/test_http_readings.py",),
+    ),
+    Mutant(
+        "long questions that are all of one origin",
+        "service/http_asking.py",
+        "return await self._readings.read(origin_in(request), question)",
+        'return await self._readings.read("", question)',
+        (f"{SERVICE}/test_http_readings.py",),
+    ),
+    Mutant(
+        "a turn that is lost with who leaves when it comes",
+        "service/lines.py",
+        "            if not mine.cancelled():",
+        "            if False:",
+        (f"{SERVICE}/test_lines.py::test_a_turn_is_not_lost_with_who_leaves",),
+    ),
+    Mutant(
+        "a turn that is given to who has left",
+        "service/lines.py",
+        "if not waiting.done():",
+        "if True:",
+        (f"{SERVICE}/test_lines.py::test_a_turn_is_not_lost_with_who_leaves",),
+    ),
 )
 
 MUTANTS = (

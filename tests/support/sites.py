@@ -67,6 +67,7 @@ class FakeDaemon:
         self.well = True
         self.position = 3
         self.asked: list[Predict] = []
+        self.origins: list[str] = []
         self.seen: list[Callable[[str], bool]] = []
         self.begun, self.answering = asyncio.Event(), asyncio.Event()
         self.answering.set()
@@ -99,8 +100,9 @@ class FakeDaemon:
     async def next_sequence(self, feed: Feed) -> dict[str, Any]:
         return {"producer": feed.producer, "next_sequence": 7}
 
-    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> dict[str, Any]:
+    async def feed(self, feed: Feed, body: bytes, *, lines: bool, origin: str) -> dict[str, Any]:
         """Answers, once it may, what it was given."""
+        self.origins.append(origin)
         self.begun.set()
         await self.answering.wait()
         if self.stopping:

@@ -132,8 +132,10 @@ class Feeding:
         found = await self._intake.durable_sequence(feed.stream, feed.producer)
         return self._facts(feed, found, self._intake.position(feed.stream))
 
-    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> FedFacts:
+    async def feed(self, feed: Feed, body: bytes, *, lines: bool, origin: str) -> FedFacts:
         """Make the rows of a body durable, and say so; raises FeedError, and WriterStopped.
+
+        lines: whether the body is JSON lines. origin: where it came from.
 
         Where time runs out the rows may become durable later: sent again, they are not taken twice.
         """
@@ -143,7 +145,7 @@ class Feeding:
         try:
             async with asyncio.timeout(HTTP_FEED_SECONDS):
                 read = partial(asyncio.to_thread, rows.columns, body, lines=lines)
-                columns = await self._readings.read(read)
+                columns = await self._readings.read(origin, read)
                 return await self._in_turn(feed, rows, *columns)
         except RowsRefused as refused:
             raise FeedError(BAD_REQUEST, str(refused)) from None

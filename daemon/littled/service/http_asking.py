@@ -23,7 +23,7 @@ from littled.service.http_bodies import parameters, question_body, rows_body
 from littled.service.http_errors import UNAVAILABLE, HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_readings import Readings
-from littled.service.http_slots import Shares
+from littled.service.http_slots import Shares, origin_in
 from littled.service.http_surface import Handler, Surface
 from littled.service.questions import (
     asked_in,
@@ -79,7 +79,8 @@ class AskPages:
         may = partial(request[RIGHTS].may, Permission.PREDICT)
         if len(body) <= HTTP_QUESTION_DIRECT_BYTES:
             return await self._question(body, may, _at_once)
-        return await self._readings.read(partial(self._question, body, may, asyncio.to_thread))
+        question = partial(self._question, body, may, asyncio.to_thread)
+        return await self._readings.read(origin_in(request), question)
 
     async def _question(self, body: bytes, may: Callable[[str], bool], run: Run) -> Predict:
         surface = self._surface
@@ -115,7 +116,9 @@ class AskPages:
             with self._feeds.place(request, HTTP_FEEDS_MAX, _too_many_bodies):
                 feed = Feed.read(request.match_info["stream"], parameters(request), rows=True)
                 lines, body = await rows_body(request)
-                return as_json(await self._surface.feeding.feed(feed, body, lines=lines))
+                origin = origin_in(request)
+                fed = await self._surface.feeding.feed(feed, body, lines=lines, origin=origin)
+                return as_json(fed)
         except HttpError as error:
             return refused(error)
         except WriterStopped:

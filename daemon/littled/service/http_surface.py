@@ -25,7 +25,7 @@ class Feeds(Protocol):
     async def next_sequence(self, feed: Feed) -> Mapping[str, Any]:
         """Say where a producer goes on."""
 
-    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> Mapping[str, Any]:
+    async def feed(self, feed: Feed, body: bytes, *, lines: bool, origin: str) -> Mapping[str, Any]:
         """Make rows durable, and say so."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -58,3 +59,40 @@ class Line(Generic[Waiting]):
         if origin in self._origins:  # the others have their turn first
             self._origins[origin] = self._origins.pop(origin)
         return waiting
+
+
+class Turn:
+    """A turn that one has at a time: who waits for it stands in line; used on one loop."""
+
+    def __init__(self) -> None:
+        """Begin with nobody who has it."""
+        self._line: Line[asyncio.Future[None]] = Line()
+        self._is_taken = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for it."""
+        return bool(self._line)
+
+    async def take(self, origin: str) -> None:
+        """Wait for the turn; who has it gives it back."""
+        if not self._is_taken:
+            self._is_taken = True
+            return
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.add(mine, origin)
+        try:
+            await mine
+        except asyncio.CancelledError:
+            self._line.leave(mine, origin)
+            if not mine.cancelled():  # it came just when whoever waited for it left
+                self.give_back()
+            raise
+
+    def give_back(self) -> None:
+        """Let the next one have it."""
+        while (waiting := self._line.take()) is not None:
+            if not waiting.done():  # by somebody who is gone
+                waiting.set_result(None)
+                return
+        self._is_taken = False

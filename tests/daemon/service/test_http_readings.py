@@ -1,4 +1,4 @@
-"""Long bodies are read one at a time, whoever leaves meanwhile."""
+"""Long bodies are read one at a time, whoever leaves meanwhile, and of each origin in turn."""
 
 from __future__ import annotations
 
@@ -48,6 +48,24 @@ async def site() -> AsyncIterator[Site]:
         yield made
 
 
+class Order:
+    """Reads on a thread, and says in which order."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.read: list[bytes] = []
+
+    def columns(self, body: bytes, *, lines: bool = False) -> Any:
+        self.read.append(body)
+        assert self.go_on.wait(10), "nobody was served while a body was read"
+        raise RowsRefused(f"no rows: {lines}")
+
+    def asked(self, body: bytes) -> Any:
+        self.read.append(body.strip())
+        assert self.go_on.wait(10), "nobody was served while a question was read"
+        return asked_in(body)
+
+
 async def leaves(slow: Slow, begin: Callable[[], Coroutine[Any, Any, Any]]) -> asyncio.Task[Any]:
     """Somebody leaves while its body is read; the next one, who waits until that has ended."""
     first = asyncio.ensure_future(begin())
@@ -68,7 +86,7 @@ async def leaves(slow: Slow, begin: Callable[[], Coroutine[Any, Any, Any]]) -> a
 
 async def test_the_turn_of_who_leaves_lasts_as_long_as_its_thread() -> None:
     slow, readings = Slow(), Readings()
-    second = await leaves(slow, lambda: readings.read(lambda: asyncio.to_thread(slow.read)))
+    second = await leaves(slow, lambda: readings.read("a", lambda: asyncio.to_thread(slow.read)))
     with pytest.raises(RowsRefused):
         second.result()
 
@@ -82,7 +100,7 @@ async def test_rows_are_read_one_body_at_a_time_whoever_leaves() -> None:
     rows = cast("StreamRows", SimpleNamespace(columns=slow.read))
     feeding = Feeding(cast("Intake", Open()), {"flights": rows})
     feed = Feed("flights", "p", 0)
-    second = await leaves(slow, lambda: feeding.feed(feed, b"[[1,0]]", lines=False))
+    second = await leaves(slow, lambda: feeding.feed(feed, b"[[1,0]]", lines=False, origin="a"))
     assert "no rows" in str(second.exception())
 
 
@@ -94,3 +112,51 @@ async def test_long_questions_are_read_one_at_a_time_whoever_leaves(
     data = json.dumps(QUESTION).encode().ljust(HTTP_QUESTION_DIRECT_BYTES + 1)
     second = await leaves(slow, lambda: site.ask(data))
     assert second.result()[0] == 200
+
+
+async def test_rows_of_one_origin_are_read_behind_one_body_of_another() -> None:
+    class Open:
+        def is_closed(self, _: str) -> bool:
+            return False
+
+    order = Order()
+    rows = cast("StreamRows", SimpleNamespace(columns=order.columns))
+    feeding = Feeding(cast("Intake", Open()), {"flights": rows})
+    feed = Feed("flights", "p", 0)
+    crowd = [f"crowd {number}".encode() for number in range(8)]
+    asking = [
+        asyncio.ensure_future(feeding.feed(feed, body, lines=False, origin=body.decode()[:5]))
+        for body in (*crowd, b"alone")
+    ]
+    await asyncio.sleep(0)
+    order.go_on.set()
+    await asyncio.wait(asking, timeout=10)
+    assert order.read == [crowd[0], crowd[1], b"alone", *crowd[2:]]
+
+
+async def test_long_questions_of_one_origin_are_read_behind_one_of_another(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And rows come with their origin."""
+    order = Order()
+    monkeypatch.setattr(http_asking, "asked_in", order.asked)
+    rows = {"Content-Type": "application/json"}
+    path = "/feed/flights?producer=p&sequence=0"
+    async with site.client.post(site.url(path), data=b"[[1,0]]", headers=rows):
+        assert site.daemon.origins == ["127.0.0.0/8"]
+    # all of the loopback interface is one origin, so a header says who comes from elsewhere
+    monkeypatch.setattr(http_asking, "origin_in", lambda request: request.headers["X-From"])
+
+    def question(number: int) -> bytes:
+        return json.dumps({**QUESTION, "request": f"{number:032x}"}).encode()
+
+    asking = []
+    for number in range(6):
+        data = question(number).ljust(HTTP_QUESTION_DIRECT_BYTES + 1)
+        origin = "alone" if number == 5 else "crowd"
+        asking.append(asyncio.ensure_future(site.ask(data, **{"X-From": origin})))
+        await asyncio.sleep(0.1)  # so that they come in this order
+    order.go_on.set()
+    await asyncio.wait(asking, timeout=10)
+    assert [found.result()[0] for found in asking] == [200] * 6
+    assert order.read == [question(number) for number in (0, 1, 5, 2, 3, 4)]

@@ -158,7 +158,6 @@ def test_no_part_of_a_body_is_read_often(
     element: str, comma: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A part is copied, and read, a few times at the most, whatever stands around the commas."""
-
     read = 0
 
     class Watched(json.JSONDecoder):
