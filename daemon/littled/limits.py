@@ -282,8 +282,11 @@ HTTP_EVENT_STREAMS_MAX = 64
 # each origin once more for questions, by their bytes, and for questions and rows that are refused.
 HTTP_UNITS_MAX = 2_000
 HTTP_UNITS_PER_SECOND = 25_000
-# Bytes that take one unit at their worst: a megabyte of empty lists, or of pieces of one byte each.
+# Bytes of a question that take one unit at their worst: a megabyte of empty lists, or of pieces of
+# one byte each. And of a body that is refused, for which nothing else is paid: of many short rows
+# in lines, of which the last one is wrong.
 HTTP_BODY_BYTES_PER_UNIT = 32
+HTTP_REFUSED_BYTES_PER_UNIT = 10
 # Origins of which it is known what they have spent.
 HTTP_ORIGINS_MAX = 1024
 # Who waits does so for a whole request.

@@ -4733,6 +4733,13 @@ HTTP_WORK = (
         ),
     ),
     Mutant(
+        "a refused body that is as cheap as a question",
+        "service/http_connections.py",
+        "self._passed_bytes / HTTP_REFUSED_BYTES_PER_UNIT",
+        "self._passed_bytes / HTTP_BODY_BYTES_PER_UNIT",
+        (f"{SERVICE}/test_http_connections.py::test_what_is_sent_in_vain_is_charged",),
+    ),
+    Mutant(
         "bodies of rows that are all of one origin",
         "service/feeding.py",
         "await self._readings.read(origin, read)",

@@ -27,6 +27,7 @@ from littled.limits import (
     HTTP_HEAD_SECONDS,
     HTTP_LINE_SECONDS,
     HTTP_READ_BYTES,
+    HTTP_REFUSED_BYTES_PER_UNIT,
     HTTP_REQUEST_BYTES_MAX,
     HTTP_REQUEST_UNITS,
     HTTP_WAITING_MAX,
@@ -340,10 +341,13 @@ class HttpConnection(Guest, asyncio.Protocol):
 
     def _charge(self) -> None:
         """Have the origin pay for a body, but for rows that were taken."""
-        if self._has_body and (self.is_refused or self._path == _PREDICT):
-            units = self._passed_bytes / HTTP_BODY_BYTES_PER_UNIT
-            units += HTTP_REQUEST_UNITS if self.is_refused else 0
-            self._connections.turns.charge(self.origin, units)
+        if not self._has_body:
+            return
+        charge = partial(self._connections.turns.charge, self.origin)
+        if self.is_refused:
+            charge(HTTP_REQUEST_UNITS + self._passed_bytes / HTTP_REFUSED_BYTES_PER_UNIT)
+        elif self._path == _PREDICT:
+            charge(self._passed_bytes / HTTP_BODY_BYTES_PER_UNIT)
 
     def eof_received(self) -> bool | None:
         """The peer sends nothing more; so it wants nothing more."""

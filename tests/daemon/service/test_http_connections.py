@@ -456,7 +456,7 @@ async def test_what_is_sent_in_vain_is_charged(site: Site, monkeypatch: pytest.M
     head = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
     length = 20_000
     for data, least in (
-        (head + b"Content-Length: %d\r\n\r\n" % length + b"[" * length, length / 100),
+        (head + b"Content-Length: %d\r\n\r\n" % length + b"[" * length, length / 10),
         (b"POST /feed/x HTTP/1.1\r\nHost: a\r\n\r\n", 0),
         (b"POST /feed/x HTTP/1.1\r\nno header\r\n\r\n", 0),
         (b"POST /feed/x NO/1\r\n\r\n", 0),
