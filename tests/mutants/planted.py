@@ -2928,7 +2928,7 @@ FAIRNESS = (
     Mutant(
         "metrics that are written anew for each version of a type",
         "service/metrics.py",
-        'choose_encoder(_ACCEPTED if is_open else "")',
+        'choose_encoder(_ACCEPTED if _is_open(accepted) else "")',
         "choose_encoder(accepted)",
         (
             f"{SERVICE}/test_metrics.py::test_samples_of_a_stream_are_written_again_when_its_state_has_changed",
@@ -4738,6 +4738,16 @@ HTTP_WORK = (
         "self._passed_bytes / HTTP_REFUSED_BYTES_PER_UNIT",
         "self._passed_bytes / HTTP_BODY_BYTES_PER_UNIT",
         (f"{SERVICE}/test_http_connections.py::test_what_is_sent_in_vain_is_charged",),
+    ),
+    Mutant(
+        "metrics that fail for a version that is none",
+        "service/metrics.py",
+        "    except (TypeError, ValueError):",
+        "    except ValueError:",
+        (
+            f"{SERVICE}/test_metrics.py::test_metrics_are_written_whatever_somebody_accepts",
+            f"{SERVICE}/test_metrics.py::test_a_version_that_is_none_is_answered_as_no_version_is",
+        ),
     ),
     Mutant(
         "bodies of rows that are all of one origin",

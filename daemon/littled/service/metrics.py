@@ -59,8 +59,7 @@ class Metrics:
         accepted: the header `Accept` of who asks; sees: of which streams it may know. Raises
         KeyError for a sample that is not on the allow-list.
         """
-        is_open = choose_encoder(accepted)[1].startswith(_OPENMETRICS)
-        encode, content_type = choose_encoder(_ACCEPTED if is_open else "")
+        encode, content_type = choose_encoder(_ACCEPTED if _is_open(accepted) else "")
         written = self._written.setdefault(content_type, {})
         parts = [self._lines(encode, self._samples())]
         yield METRICS_ANEW_UNITS
@@ -84,6 +83,14 @@ class Metrics:
             found.headings[family.name] = b"".join(comments)
             found.samples[family.name] = b"".join(numbers)
         return found
+
+
+def _is_open(accepted: str) -> bool:
+    """Whether somebody who accepts that gets OpenMetrics."""
+    try:
+        return choose_encoder(accepted)[1].startswith(_OPENMETRICS)
+    except (TypeError, ValueError):  # the library compares a version that is no number with one
+        return False
 
 
 class _Lines(NamedTuple):

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from prometheus_client import Counter, Gauge
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.openmetrics import parser as openmetrics
@@ -11,9 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from littled.limits import HTTP_UNITS_PER_STREAM, METRICS_ANEW_UNITS
+from littled.service.access import Access, Gate
 from littled.service.metrics import AllowListRegistry, Metrics
 from littled.service.samples import METRICS, Sample
 from support.making import made
+from support.sites import FakeDaemon, run
 
 
 def written(metrics: Metrics, accepted: str = "") -> tuple[bytes, str]:
@@ -92,6 +96,41 @@ def test_who_accepts_openmetrics_gets_it() -> None:
     assert (errors.name, errors.labels) == ("littled_session_errors_total", {"code": "forbidden"})
     plain = {each.name for each in text_string_to_metric_families(written(metrics)[0].decode())}
     assert plain == set(families)
+
+
+TYPES = st.sampled_from(["text/plain", "application/openmetrics-text", "*/*", "", "text/html"])
+VERSIONS = st.sampled_from(["1.0.0", "0.0.4", "x", "1.x", "1.0.0a", "", "..", "1=2", "-1", "\xff"])
+NAMED = st.sampled_from(["version", "escaping", "q", ""])
+PARAMETERS = st.tuples(NAMED, st.sampled_from(["=", " = ", ""]), VERSIONS).map("".join)
+ACCEPTED = st.lists(st.tuples(TYPES, st.lists(PARAMETERS, max_size=3)), max_size=3)
+
+
+@given(ACCEPTED)
+@example([("text/plain", ["version=x"])])
+@example([("application/openmetrics-text", ["version=1.0.0a"])])
+def test_metrics_are_written_whatever_somebody_accepts(
+    wanted: list[tuple[str, list[str]]],
+) -> None:
+    metrics = Metrics(lambda: [Sample("littled_healthy", (), 1)])
+    accepted = ",".join(";".join([kind, *parameters]) for kind, parameters in wanted)
+    content, kind = written(metrics, accepted)
+    assert kind in (written(metrics)[1], written(metrics, "application/openmetrics-text")[1])
+    assert content.startswith(b"# HELP littled_healthy ")
+
+
+async def test_a_version_that_is_none_is_answered_as_no_version_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    daemon = FakeDaemon()
+    metrics = Metrics(lambda: [Sample("littled_healthy", (), 1)])
+    daemon.metrics = metrics.text  # type: ignore[method-assign]
+    async for site in run(Gate(Access()), daemon):
+        plain = await site.get("/metrics")
+        for accepted in ("text/plain;version=x", "application/openmetrics-text;version=1.0.0a"):
+            status, text, headers = await site.get("/metrics", headers={"Accept": accepted})
+            assert (status, text) == (200, plain[1])
+            assert headers["Content-Type"] == plain[2]["Content-Type"]
+    assert not caplog.records
 
 
 def test_samples_of_a_stream_are_written_again_when_its_state_has_changed() -> None:
