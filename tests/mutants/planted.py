@@ -4750,6 +4750,27 @@ HTTP_WORK = (
         ),
     ),
     Mutant(
+        "a library that answers expectations before the guard",
+        "service/http.py",
+        "put_aside(server.request_factory)",
+        "server.request_factory",
+        (f"{SERVICE}/test_http_expecting.py::test_nobody_is_told_to_go_on_who_may_not_come_in",),
+    ),
+    Mutant(
+        "an expectation that is quoted",
+        "service/http_expecting.py",
+        'text="a request may expect 100-continue and nothing else\\n"',
+        "text=str(expected)",
+        (f"{SERVICE}/test_http_expecting.py::test_what_is_expected_is_not_quoted",),
+    ),
+    Mutant(
+        "a client that waits in vain to go on with its body",
+        "service/http_expecting.py",
+        "    if request.body_exists:\n",
+        "    if False:\n",
+        (f"{SERVICE}/test_http_expecting.py::test_who_waits_to_go_on_with_a_body_is_told_to",),
+    ),
+    Mutant(
         "bodies of rows that are all of one origin",
         "service/feeding.py",
         "await self._readings.read(origin, read)",

@@ -31,6 +31,7 @@ from littled.service.http_asking import AskPages
 from littled.service.http_bodies import takes_body
 from littled.service.http_connections import HttpConnections
 from littled.service.http_errors import HttpError
+from littled.service.http_expecting import meet_expectations, put_aside
 from littled.service.http_guard import RIGHTS, check_origin, rights_of
 from littled.service.http_routes import OPEN, PAGE_FILES, ROUTES, Route
 from littled.service.http_rules import RulePages
@@ -122,6 +123,7 @@ class HttpServer:
         await self._runner.setup()
         server = self._runner.server
         assert server is not None, "the runner has no server after its setup"
+        server.request_factory = put_aside(server.request_factory)
         listening = Listener(listener, tls=tls)
         answer = partial(Reader, server, loop=asyncio.get_running_loop())
         self._connections = HttpConnections(answer, listening, self._turns, self._log)
@@ -151,6 +153,7 @@ class HttpServer:
                 raise request.match_info.http_exception  # no such page, or no such method
             if request.body_exists and not takes_body(request):
                 raise web.HTTPRequestEntityTooLarge(max_size=0, actual_size=1)
+            await meet_expectations(request)
             try:
                 if (stream := request.match_info.get("stream")) is not None:
                     check_here(self._surface, [stream])
