@@ -3136,7 +3136,7 @@ FAIRNESS = (
         "the store read for every subscriber at once",
         "service/subscribers.py",
         "reading.add_done_callback(partial(self._end_turn, time.monotonic()))",
-        "self._turn.release()",
+        "self._turn.give_back()",
         (f"{SERVICE}/test_subscribers.py",),
     ),
 )
@@ -4769,6 +4769,36 @@ HTTP_WORK = (
         "    if request.body_exists:\n",
         "    if False:\n",
         (f"{SERVICE}/test_http_expecting.py::test_who_waits_to_go_on_with_a_body_is_told_to",),
+    ),
+    Mutant(
+        "old releases in the order in which they were asked for",
+        "service/subscribers.py",
+        "await self._turn.take(origin)",
+        'await self._turn.take("")',
+        (
+            f"{SERVICE}/test_subscribers.py"
+            "::test_old_releases_of_one_origin_are_read_behind_those_of_another_once",
+        ),
+    ),
+    Mutant(
+        "sessions that are all of one origin when they want old releases",
+        "service/sessions.py",
+        "releases.after(learner, version, self.origin)",
+        'releases.after(learner, version, "")',
+        (
+            f"{SERVICE}/test_session_ends.py"
+            "::test_old_releases_are_read_for_each_origin_in_its_turn",
+        ),
+    ),
+    Mutant(
+        "releases that are sent in the order of who wants them",
+        "service/turns.py",
+        "self._sending.add(turn, origin)",
+        'self._sending.add(turn, "")',
+        (
+            f"{SERVICE}/test_turns.py"
+            "::test_releases_of_one_origin_are_sent_in_turn_with_those_of_another",
+        ),
     ),
     Mutant(
         "bodies of rows that are all of one origin",

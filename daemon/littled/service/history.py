@@ -14,9 +14,14 @@ Shorten = Callable[[Iterable[Release]], Awaitable[list[ShortRelease]]]
 """Returns releases in short."""
 
 
-async def history(releases: Releases, learner: str, after: int, shorten: Shorten) -> HistoryFacts:
-    """Return releases after a version, oldest first, and whether there are more."""
-    found = await releases.after(learner, after)
+async def history(
+    releases: Releases, learner: str, after: int, origin: str, shorten: Shorten
+) -> HistoryFacts:
+    """Return releases after a version, oldest first, and whether there are more.
+
+    origin: where the question for them comes from.
+    """
+    found = await releases.after(learner, after, origin)
     last = found[-1].version if found else releases.version(learner)
     return {
         "learner": learner,

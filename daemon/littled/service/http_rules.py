@@ -106,7 +106,7 @@ class RulePages:
         async def shorten(some: Iterable[Release]) -> list[ShortRelease]:
             return await self._made(request, texts.shorts(some))
 
-        return as_json(await history(releases, learner, after, shorten))
+        return as_json(await history(releases, learner, after, origin_in(request), shorten))
 
     async def quality(self, request: web.Request) -> web.Response:
         """The figures of a learner."""
@@ -119,12 +119,19 @@ class RulePages:
         """Releases of a learner as they come."""
         learner = self._learner(request)
         version, shown = _version(request.headers, "Last-Event-ID"), self._shown(request)
-        stream = partial(self._stream, shown=shown, learner=learner, version=version)
+        stream = partial(
+            self._stream,
+            shown=shown,
+            learner=learner,
+            version=version,
+            origin=origin_in(request),
+        )
         return await self._sent(request, stream)
 
     async def all_events(self, request: web.Request) -> web.StreamResponse:
         """Releases of all learners, and positions."""
         surface, rights, asked = self._surface, request[RIGHTS], request.query
+        origin = origin_in(request)
 
         def may(learner: str) -> bool:
             return rights.may(Permission.SUBSCRIBE, learner.partition("/")[0])
@@ -140,13 +147,14 @@ class RulePages:
             lambda response: tell(
                 wanted,
                 surface.releases,
+                origin,
                 surface.figures,
                 surface.instance,
                 self._positions,
                 rights.sees,
                 self._shown(request),
                 partial(_write, response),
-                self._turns.turns.to_send,
+                partial(self._turns.turns.to_send, origin),
                 self._stopping,
             ),
         )
@@ -173,7 +181,7 @@ class RulePages:
         return response
 
     async def _stream(
-        self, response: web.StreamResponse, shown: Shown, learner: str, version: int
+        self, response: web.StreamResponse, shown: Shown, learner: str, version: int, origin: str
     ) -> None:
         """Write releases as they come, until the reader is gone or slow, or the daemon stops.
 
@@ -185,8 +193,8 @@ class RulePages:
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             while not stopping.done():
-                for release in await releases.after(learner, version):
-                    await self._turns.turns.to_send()
+                for release in await releases.after(learner, version, origin):
+                    await self._turns.turns.to_send(origin)
                     data = await shown(release)
                     if stopping.done():  # also in the middle of a long history
                         return

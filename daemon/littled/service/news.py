@@ -109,6 +109,7 @@ def _is_learner(name: str) -> bool:
 async def tell(
     wanted: Wanted,
     releases: Releases,
+    origin: str,
     figures: Figures,
     instance: str,
     positions: Positions,
@@ -120,8 +121,9 @@ async def tell(
 ) -> None:
     """Write events until `stopping`; whatever `write` raises ends it.
 
-    positions: of all streams. sees: which of them are told. shown: a release as JSON. turn: waits
-    for a turn of the loop to look for news, or to tell of a release: there may be many of both.
+    origin: where the reader comes from. positions: of all streams. sees: which of them are told.
+    shown: a release as JSON. turn: waits for a turn of the loop to look for news, or to tell of a
+    release: there may be many of both.
     """
     await write(event("hello", {"instance": instance}))
     followed = frozenset(wanted.learners)
@@ -137,7 +139,7 @@ async def tell(
         for learner in learners:
             # a long history comes in parts
             while releases.version(learner) > versions[learner]:
-                for release in await releases.after(learner, versions[learner]):
+                for release in await releases.after(learner, versions[learner], origin):
                     await turn()
                     data = await shown(release)
                     if stopping.is_set():  # also in the middle of a long history

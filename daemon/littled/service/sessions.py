@@ -763,8 +763,8 @@ class Session(Guest, asyncio.BufferedProtocol):
         while not self._ending:
             await releases.beyond(learner, version)
             await self._writable.wait()
-            for release in await releases.after(learner, version):
-                await turns.to_send()
+            for release in await releases.after(learner, version, self.origin):
+                await turns.to_send(self.origin)
                 if not self._writable.is_set():
                     break
                 self.send(release, releases.frame_of(release))

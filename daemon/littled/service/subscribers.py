@@ -4,7 +4,8 @@ One `Releases` per daemon, used on the event loop alone. A subscriber walks alon
 versions at its own pace: it asks for what comes after the version it has, and waits when there is
 nothing. Nothing is queued for it, so a slow subscriber costs no memory and delays nobody; the
 latest releases are at hand in memory, older ones are read from the store on another thread, for one
-subscriber at a time and a little each.
+subscriber at a time and a little each. Origins take turns there: however many subscribers of one
+want old releases, another's wait for one of them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import partial
 
 from littled.limits import RELEASES_IN_MEMORY_MAX, RELEASES_READ_MAX, RELEASES_REST_TIMES
 from littled.service.changes import Changes
+from littled.service.lines import Turn
 from littled.store.records import StoredRelease
 from littled_protocol.codec import decode, encode_frame
 from littled_protocol.messages import Release
@@ -34,8 +36,7 @@ class Releases:
         after a version; it is called on a thread other than the loop's.
         """
         self._read = read
-        self._turn = asyncio.Lock()
-        self._wanting = 0
+        self._turn = Turn()
         self._shelves = {learner: _Shelf() for learner in learners}
         self.news = asyncio.Event()
         """Set at the next release of any learner; a new one is here from then on."""
@@ -78,21 +79,18 @@ class Releases:
         """Return the newest version of `learner`, 0 when there is none yet."""
         return self._shelves[learner].version
 
-    async def after(self, learner: str, version: int) -> Sequence[Release]:
+    async def after(self, learner: str, version: int, origin: str) -> Sequence[Release]:
         """Return releases of `learner` after `version`, oldest first; none only if there is none.
 
-        A long history comes in parts: ask again after the last one.
+        A long history comes in parts: ask again after the last one. origin: where the subscriber
+        comes from.
         """
         shelf = self._shelves[learner]
         if version >= shelf.version:
             return ()
         if version >= shelf.forgotten:
             return [release for release in shelf.recent if release.version > version]
-        self._wanting += 1
-        try:
-            await self._turn.acquire()
-        finally:
-            self._wanting -= 1
+        await self._turn.take(origin)
         read = asyncio.to_thread(self._stored_after, learner, version)
         reading = asyncio.ensure_future(read)
         reading.add_done_callback(partial(self._end_turn, time.monotonic()))
@@ -102,8 +100,8 @@ class Releases:
     def _end_turn(self, started: float, reading: asyncio.Future[list[Release]]) -> None:
         """Let the next one read, after some rest while others are waiting."""
         taken = time.monotonic() - started
-        rest = RELEASES_REST_TIMES * taken if self._wanting else 0.0
-        asyncio.get_running_loop().call_later(rest, self._turn.release)
+        rest = RELEASES_REST_TIMES * taken if self._turn.is_wanted else 0.0
+        asyncio.get_running_loop().call_later(rest, self._turn.give_back)
         if not reading.cancelled():
             reading.exception()  # which its subscriber has seen, unless it has left
 

@@ -4,7 +4,7 @@ Little work, the mark of a peer that waits for each answer, is done when its byt
 it waits for turns, which are taken between two looks at the sockets: first come peers whose work
 has just arrived, then, in a circle, those that have some left; each gets so many units, all
 together no more than a turn has. So whoever sends much waits for itself, and whoever sends little
-for nobody.
+for nobody. Releases have turns to be sent, a few at a time, of each origin after those of others.
 Work is counted in units of some 5 us, by what public facts say it costs: kinds and lengths.
 """
 
@@ -24,6 +24,7 @@ from littled.limits import (
     WORK_PER_PEER_UNITS,
     WORK_PER_TURN_UNITS,
 )
+from littled.service.lines import Line
 
 T = TypeVar("T")
 Making: TypeAlias = Generator[float, None, T]
@@ -50,7 +51,7 @@ class Turns:
         self._fresh: deque[Worker] = deque()
         self._waiting: deque[Worker] = deque()
         self._queued: set[Worker] = set()
-        self._sending: deque[asyncio.Future[None]] = deque()
+        self._sending: Line[asyncio.Future[None]] = Line()
         self._scheduled = False
 
     def __contains__(self, worker: Worker) -> bool:
@@ -64,10 +65,10 @@ class Turns:
             self._fresh.append(worker)
             self._schedule()
 
-    async def to_send(self) -> None:
-        """Wait for one of the turns to send a release."""
+    async def to_send(self, origin: str) -> None:
+        """Wait for one of the turns to send a release to a subscriber that comes from there."""
         turn = self._loop.create_future()
-        self._sending.append(turn)
+        self._sending.add(turn, origin)
         self._schedule()
         await turn
 
@@ -101,8 +102,7 @@ class Turns:
 
     def _let_send(self) -> None:
         allowed = RELEASES_PER_TURN
-        while self._sending and allowed:
-            turn = self._sending.popleft()
+        while allowed and (turn := self._sending.take()) is not None:
             if not turn.done():  # by a subscriber that is gone
                 turn.set_result(None)
                 allowed -= 1

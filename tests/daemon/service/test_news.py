@@ -217,6 +217,7 @@ async def test_a_long_history_ends_where_its_reader_has_lost_its_rights(site: Si
         tell(
             Wanted((LEARNER,), {LEARNER: 0}),
             site.daemon.releases,
+            "here",
             site.daemon.figures,
             site.daemon.instance,
             Positions(dict),

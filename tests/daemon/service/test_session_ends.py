@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,17 +13,28 @@ from typing import Any, cast
 import pytest
 
 from littled.engine.predictions import refusal
-from littled.service import daemon, receiving, sessions
+from littled.limits import RELEASES_IN_MEMORY_MAX
+from littled.service import daemon, receiving, sessions, subscribers
 from littled.service.access import Access, Gate
 from littled.service.admission import Admission
 from littled.service.daemon import Daemon
 from littled.service.elsewhere import Nowhere
 from littled.service.sessions import ServerContext, Session
 from littled.service.turns import Allowance, Rate
+from littled.store.records import StoredRelease
 from littled_protocol import limits
-from littled_protocol.codec import encode_frame
+from littled_protocol.codec import encode, encode_frame
 from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
-from littled_protocol.messages import Hello, Ping, Pong, Predict, Subscribe, error_message
+from littled_protocol.messages import (
+    Hello,
+    Ping,
+    Pong,
+    Predict,
+    Release,
+    Subscribe,
+    error_message,
+)
+from littled_protocol.rules import ThresholdRule
 
 SECONDS = 10.0
 LONG = (limits.frame_bytes_max - 4).to_bytes(4, "big") + b"x"
@@ -45,8 +57,8 @@ class Elsewhere:
         return () if stream == "far" else None
 
 
-def make_context(elsewhere: Any = None) -> ServerContext:
-    """What sessions share, where nothing is served but one learner."""
+def make_context(elsewhere: Any = None, releases: Any = None) -> ServerContext:
+    """What sessions share, where nothing is served but the releases of one learner, or these."""
 
     async def predict(message: Predict) -> Any:
         return refusal(message, RefusalCode.UNKNOWN_LEARNER)
@@ -57,7 +69,7 @@ def make_context(elsewhere: Any = None) -> ServerContext:
         *("littled/test", "instance", limits.credit_bytes),
         intake=none,
         schemas=cast("Any", {"flights": None}),
-        releases=cast("Any", Releases()),
+        releases=releases or cast("Any", Releases()),
         statuses=none,
         predict=predict,
         spawn=asyncio.get_running_loop().create_task,
@@ -383,3 +395,40 @@ async def test_who_waits_for_memory_with_a_whole_frame_is_read_on_once_that_is_t
             await asyncio.sleep(0)
         assert session not in context.receiving._wishes
         assert context.receiving not in session._held_by
+
+
+async def test_old_releases_are_read_for_each_origin_in_its_turn() -> None:
+    read: list[str] = []
+    go_on = threading.Event()
+    crowd = [f"flights/crowd{number}" for number in range(9)]
+
+    def release(learner: str, version: int) -> StoredRelease:
+        rule = ThresholdRule(256, version).to_dict()
+        message = Release(learner, version, "rule", 0, version, version, rule)
+        return StoredRelease(learner, version, encode(message), None)
+
+    def of(learner: str) -> list[StoredRelease]:
+        return [release(learner, version + 1) for version in range(RELEASES_IN_MEMORY_MAX + 1)]
+
+    def reading(learner: str, since: int) -> list[StoredRelease]:
+        read.append(learner)
+        assert go_on.wait(10), "nobody was served while old releases were read"
+        return of(learner)[since:]
+
+    releases = subscribers.Releases([*crowd, "flights/alone"], reading)
+    for learner in releases.learners:
+        releases.announce(of(learner))
+    context = make_context(releases=releases)
+    loop = asyncio.get_running_loop()
+    async with joined(context, "uid 1") as (_, many), joined(context, "uid 2") as (_, one):
+        await loop.sock_sendall(many, b"".join(encode_frame(Subscribe(each, 0)) for each in crowd))
+        async with asyncio.timeout(SECONDS):
+            while not read:  # noqa: ASYNC110 - it is counted on another thread
+                await asyncio.sleep(0.01)
+        await loop.sock_sendall(one, encode_frame(Subscribe("flights/alone", 0)))
+        await asyncio.sleep(0.1)
+        go_on.set()
+        async with asyncio.timeout(SECONDS):
+            while "flights/alone" not in read:  # noqa: ASYNC110 - it is read on another thread
+                await asyncio.sleep(0.01)
+        assert read.index("flights/alone") <= 2

@@ -44,7 +44,7 @@ class Counted:
 
 
 async def versions_after(releases: Releases, version: int) -> list[int]:
-    return [each.version for each in await releases.after(LEARNER, version)]
+    return [each.version for each in await releases.after(LEARNER, version, "here")]
 
 
 async def test_a_learner_without_releases(opened: Store) -> None:
@@ -129,8 +129,8 @@ async def test_the_store_is_read_for_one_subscriber_at_a_time() -> None:
 
     releases = Releases([LEARNER], read)
     releases.announce(every)
-    given_up = [asyncio.ensure_future(releases.after(LEARNER, 0)) for _ in range(10)]
-    parts = [asyncio.ensure_future(releases.after(LEARNER, 5)) for _ in range(10)]
+    given_up = [asyncio.ensure_future(releases.after(LEARNER, 0, "here")) for _ in range(10)]
+    parts = [asyncio.ensure_future(releases.after(LEARNER, 5, "here")) for _ in range(10)]
     await asyncio.sleep(0.001)
     for asking in given_up:
         asking.cancel()
@@ -139,17 +139,34 @@ async def test_the_store_is_read_for_one_subscriber_at_a_time() -> None:
     assert reads <= 11
 
 
+async def test_old_releases_of_one_origin_are_read_behind_those_of_another_once() -> None:
+    every = [stored(version) for version in range(1, 3 * RELEASES_IN_MEMORY_MAX)]
+    releases = Releases([LEARNER], lambda _, since: every[since : since + 10])
+    releases.announce(every)
+    served: list[str] = []
+
+    async def walk(origin: str) -> None:
+        """Has two parts of the history."""
+        for version in (0, 10):
+            assert await releases.after(LEARNER, version, origin)
+            served.append(origin)
+
+    await asyncio.gather(*(walk("crowd") for _ in range(20)), walk("alone"))
+    # one of the crowd is read for at once, and one may be between the two of who is alone
+    assert [at for at, origin in enumerate(served) if origin == "alone"] == [2, 4]
+
+
 async def test_the_newest_release_becomes_bytes_once() -> None:
     releases = Releases([LEARNER], lambda *_: [])
     releases.announce([stored(1), stored(2)])
-    older, newest = await releases.after(LEARNER, 0)
+    older, newest = await releases.after(LEARNER, 0, "here")
     frame = releases.frame_of(newest)
     assert frame == encode_frame(newest)
     assert releases.frame_of(newest) is frame
     assert releases.frame_of(older) is None
     releases.announce([stored(3)])
     assert releases.frame_of(newest) is None
-    (newest,) = await releases.after(LEARNER, 2)
+    (newest,) = await releases.after(LEARNER, 2, "here")
     assert releases.frame_of(newest) == encode_frame(newest)
 
 
@@ -167,7 +184,7 @@ async def test_a_store_that_lost_releases_is_noticed() -> None:
     releases = Releases([LEARNER], lambda *_: [])
     releases.announce([stored(version) for version in range(1, 2 * RELEASES_IN_MEMORY_MAX)])
     with pytest.raises(AssertionError, match="lost releases"):
-        await releases.after(LEARNER, 0)
+        await releases.after(LEARNER, 0, "here")
 
 
 async def test_everybody_who_waits_is_woken(opened: Store) -> None:

@@ -125,7 +125,7 @@ async def test_a_few_releases_are_sent_in_a_turn() -> None:
 
     async def send() -> None:
         nonlocal sent
-        await turns.to_send()
+        await turns.to_send("here")
         sent += 1
 
     tasks = [asyncio.ensure_future(send()) for _ in range(5 * RELEASES_PER_TURN)]
@@ -138,6 +138,19 @@ async def test_a_few_releases_are_sent_in_a_turn() -> None:
         assert sent - before <= RELEASES_PER_TURN
         before = sent
     await asyncio.gather(*tasks)
+
+
+async def test_releases_of_one_origin_are_sent_in_turn_with_those_of_another() -> None:
+    turns, sent = Turns(), list[str]()
+
+    async def send(origin: str) -> None:
+        await turns.to_send(origin)
+        sent.append(origin)
+
+    crowd = [asyncio.ensure_future(send("crowd")) for _ in range(10 * RELEASES_PER_TURN)]
+    alone = asyncio.ensure_future(send("alone"))
+    await asyncio.gather(alone, *crowd)
+    assert sent.index("alone") == 1
 
 
 def test_an_allowance_is_spent_and_comes_back() -> None:
