@@ -1570,6 +1570,43 @@ USERS = (
 
 RESTORES = (
     Mutant(
+        "a restored copy that makes the jump of its last restore only",
+        "store/staging.py",
+        "version - 1 not in left_out:",
+        "version - 1 != max(left_out, default=None):",
+        (
+            f"{STORE}/test_restoring.py"
+            "::test_a_copy_of_a_restored_store_that_was_not_served_yet_makes_both_jumps",
+        ),
+    ),
+    Mutant(
+        "a restore that lets a producer go on where an older mark has it",
+        "store/restoring.py",
+        "numbers=numbers.raised(\n"
+        "                self._history.producers.of(stream), restores.first_number(stream)\n"
+        "            ),",
+        "numbers=numbers,",
+        (
+            f"{STORE}/test_restoring.py"
+            "::test_an_older_mark_lets_no_producer_go_on_below_an_earlier_restore",
+        ),
+    ),
+    Mutant(
+        "the name of a lost stream that its mark may forget",
+        "store/store.py",
+        "stream: mark.streams.get(stream, lost)\n"
+        "            for stream, lost in lost_marks(self._facts).items()",
+        "stream: mark.streams[stream] for stream in self._facts.lost if stream in mark.streams",
+        (f"{STORE}/test_growth.py::test_the_name_of_a_lost_stream_outlives_its_mark",),
+    ),
+    Mutant(
+        "the name of a lost stream that a restore forgets",
+        "store/restoring.py",
+        "lost_marks(self._facts) | self.gone",
+        "dict(self.gone)",
+        (f"{STORE}/test_growth.py::test_the_name_of_a_lost_stream_outlives_its_mark",),
+    ),
+    Mutant(
         "a restore that leaves its season open",
         "engine/journal.py",
         "self._open_season(record.first_position // plan.horizon, entry)",

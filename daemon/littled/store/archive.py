@@ -19,7 +19,7 @@ import msgpack
 
 from littled.store.database import Facts
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
-from littled.store.files import PRIVATE_FOLDER, replace_private, sync_folder
+from littled.store.files import PRIVATE_FOLDER, replace_private, sync_folder, sync_name
 from littled.store.records import Record, continues
 from littled.store.segments import Loose, Segment, unpack
 
@@ -86,9 +86,9 @@ class Archive:
         try:
             if not self._folder.exists():
                 self._folder.mkdir(PRIVATE_FOLDER)
-                sync_folder(self._folder.absolute().parent)
             elif not self._folder.is_dir():
                 raise StoreRefused(f"{self._folder} is no folder: name one for the archive")
+            sync_name(self._folder)
         except OSError as error:
             raise StoreRefused(f"cannot make {self._folder}: {error.strerror}") from error
 

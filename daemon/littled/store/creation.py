@@ -153,16 +153,23 @@ def new_streams(
 
 def first_marks(streams: Mapping[str, StreamFacts]) -> dict[str, StreamMark]:
     """How far streams have come that have nothing yet."""
-    return {
-        stream: StreamMark(
-            genesis=stream_facts.genesis,
-            journal=Point(-1, stream_facts.genesis),
-            position=0,
-            ledger=Point(-1, ledger_genesis(stream_facts.genesis)),
-            season=0,
-            spent=Price.zero(),
-            predictions=no_predictions(stream_facts.genesis),
-            numbers=Numbers({}),
-        )
-        for stream, stream_facts in streams.items()
-    }
+    return {stream: _first_mark(facts.genesis) for stream, facts in streams.items()}
+
+
+def lost_marks(facts: Facts) -> dict[str, StreamMark]:
+    """What a mark says of streams that a restore has lost, if it does not know of them: closed."""
+    return {stream: _first_mark(genesis, closed=True) for stream, genesis in facts.lost.items()}
+
+
+def _first_mark(start: bytes, *, closed: bool = False) -> StreamMark:
+    return StreamMark(
+        genesis=start,
+        journal=Point(-1, start),
+        position=0,
+        ledger=Point(-1, ledger_genesis(start)),
+        season=0,
+        spent=Price.zero(),
+        predictions=no_predictions(start),
+        numbers=Numbers({}),
+        closed=closed,
+    )

@@ -37,6 +37,15 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def sync_name(folder: Path) -> None:
+    """Make a folder's own name durable: who made it may not have, and it may be new. OSError.
+
+    Where its parent cannot be read, that is left to whoever may.
+    """
+    with suppress(PermissionError):
+        sync_folder(folder.absolute().parent)
+
+
 def create_private(path: Path, data: bytes) -> None:
     """Write a new file of mode 0600, durable except for its name; or leave none behind.
 

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from littled.budget.price import Price
 from littled.store.archive import Archive, StoreArchived
+from littled.store.creation import lost_marks
 from littled.store.database import (
     Connection,
     Facts,
@@ -253,8 +254,9 @@ class Restoring:
         )
 
     def _restoration(self, stream: str, copy: StreamMark, versions: dict[str, int]) -> Restoration:
-        had = self._had(stream)
-        left_out = self._history.restores.lost_versions(stream)
+        had, restores = self._had(stream), self._history.restores
+        left_out = restores.lost_versions(stream)
+        numbers = had.numbers or self._guessed_numbers(stream, had.position - copy.position)
         highest = {
             name: max(version, self._mark.version(name), left_out.get(name, 0))
             for name, version in versions.items()
@@ -268,7 +270,10 @@ class Restoring:
             entries=max(had.ledger.number - copy.ledger.number, 0),
             predictions=max(had.predictions.number - copy.predictions.number, 0),
             versions={name: version for name, version in highest.items() if version},
-            numbers=had.numbers or self._guessed_numbers(stream, had.position - copy.position),
+            # An older mark may have a name for whom the copy's own restores let begin higher.
+            numbers=numbers.raised(
+                self._history.producers.of(stream), restores.first_number(stream)
+            ),
         )
 
     def _guessed_numbers(self, stream: str, lost: int) -> Numbers:
@@ -307,7 +312,7 @@ class Restoring:
 
     def _new_mark(self, history: History) -> HighWaterMark:
         """The mark of the store that goes on: it carries on whatever the old one had bounded."""
-        streams: dict[str, StreamMark] = dict(self.gone)
+        streams: dict[str, StreamMark] = lost_marks(self._facts) | self.gone
         versions: dict[str, int] = {}
         for lost in self.lost:
             stream = lost.stream

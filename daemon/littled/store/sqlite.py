@@ -48,6 +48,7 @@ from littled.store.files import (
     identity,
     refuse_readable,
     sync_folder,
+    sync_name,
 )
 from littled.store.lending import Lending
 from littled.store.tail import TAIL_NAME, Alone, Tail, next_token
@@ -718,6 +719,7 @@ class SqliteDatabase:
         except OSError as error:
             raise StoreRefused(f"{self.folder} cannot hold a store: {error.strerror}") from error
         if exists:
+            sync_name(self.folder)
             return [self.folder]
         self.folder.mkdir(PRIVATE_FOLDER)
         made.append(self.folder.rmdir)

@@ -289,21 +289,15 @@ class Arrivals:
                     f"replay mismatch: {where} came out different from the stored one"
                 )
             return
-        if version != point.number + 1 and version - 1 != self._left_out(release, point.number):
+        # A replay makes the jump of every restore, not only that of the last one.
+        left_out = self._history.restores.versions_left_out(learner)
+        if version != point.number + 1 and version - 1 not in left_out:
             raise StoreDamaged(f"replay mismatch: {where} came where {point.number + 1} is due")
         if charged is None:
             raise StoreDamaged(f"{where} names charge {release.charge}, which is not in the ledger")
         head = release_head(point.head, charged)
         self.release_rows.append((learner, version, release.body, charged.charge, head))
         self.points[learner] = Point(version, head)
-
-    def _left_out(self, release: StoredRelease, version: int) -> int | None:
-        """The last version that a restore has left out after this one, None without one."""
-        versions = (
-            restoration.versions.get(release.learner, 0)
-            for _, restoration in self._history.restores.of(release.stream)
-        )
-        return max((later for later in versions if later > version), default=None)
 
     def _charged(self, release: StoredRelease) -> StoredRelease | None:
         """The release with its charge as numbered in the ledger; None if that is not there."""

@@ -35,7 +35,13 @@ from littled.limits import (
 from littled.store.ahead import ReadAhead
 from littled.store.archive import Archive, StoreArchived, Stretch
 from littled.store.archiving import Archiving, put_moved
-from littled.store.creation import check_plans, create_store, first_marks, new_streams
+from littled.store.creation import (
+    check_plans,
+    create_store,
+    first_marks,
+    lost_marks,
+    new_streams,
+)
 from littled.store.database import (
     PUT_PRODUCER,
     Connection,
@@ -278,8 +284,10 @@ class Store:
             self._versions[learner] = max(version, self._versions.get(learner, 0))
         for learner in self._history.releases.learners():
             self._releases[learner] = self._history.releases.end(learner)
+        # Of lost streams too: their names stay used, whatever copy goes on with this mark.
         self._lost_marks = {
-            stream: mark.streams[stream] for stream in self._facts.lost if stream in mark.streams
+            stream: mark.streams.get(stream, lost)
+            for stream, lost in lost_marks(self._facts).items()
         }
         last = self._writing.read("SELECT coalesce(max(id), 0) FROM producers", ())
         self._producers_known = int(last[0][0])

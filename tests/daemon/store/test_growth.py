@@ -279,8 +279,8 @@ def test_a_closed_stream_ends_where_it_was_closed(path: Path, mark: Path, statem
 # --- restoring ------------------------------------------------------------------------------------
 
 
-def restored(path: Path, mark: Path) -> Restoring:
-    with Restoring.open(path, mark_path=mark) as found:
+def restored(path: Path, mark: Path, *, copy: bool = False) -> Restoring:
+    with Restoring.open(path, mark_path=mark, copy=copy) as found:
         found.finish()
     report = verify(path, mark_path=mark)
     assert report.findings == ()
@@ -336,6 +336,35 @@ def test_a_stream_that_a_restore_loses_leaves_its_name(path: Path, mark: Path) -
     change(path / "store.sqlite", "DELETE FROM lost_streams")
     with pytest.raises(StoreRefused, match="stream new is not the one"):
         Store.open(path, mark_path=mark)
+
+
+@pytest.mark.in_a_folder
+@pytest.mark.parametrize("serves", [True, False])
+def test_the_name_of_a_lost_stream_outlives_its_mark(path: Path, mark: Path, serves: bool) -> None:
+    """A mark from before the stream, beside a store that has lost it, learns of it again."""
+    first, second = backup(path), copy_store(path, path.with_name("second copy"))
+    early = mark.read_bytes()
+    with Store.open(path, mark_path=mark) as store:
+        add(store, "new")
+        feed(store, [4], stream="new")
+    lost = read_mark(mark).streams["new"]
+    put_back(path, first)
+    restored(path, mark)
+    mark.write_bytes(early)
+    if serves:
+        Store.open(path, mark_path=mark).close()
+    else:
+        restored(path, mark, copy=True)
+    kept = read_mark(mark).streams["new"]
+    assert (kept.genesis, kept.closed) == (lost.genesis, True)
+    assert verify(path, mark_path=mark).sound
+    put_back(path, second)
+    assert [*restored(path, mark, copy=True).gone] == ["new"]
+    with (
+        Store.open(path, mark_path=mark) as store,
+        pytest.raises(StoreRefused, match="stream that was lost by a restore"),
+    ):
+        add(store, "new")
 
 
 # --- crashes --------------------------------------------------------------------------------------

@@ -465,6 +465,68 @@ def test_an_older_mark_beside_a_restored_store_forgets_nothing(
     assert next(each for each in versions(copies[1], mark) if each >= last) > last
 
 
+@pytest.mark.long
+def test_a_copy_of_a_restored_store_that_was_not_served_yet_makes_both_jumps(
+    path: Path, mark: Path, tmp_path: Path
+) -> None:
+    """What the first restore leads to has the version that it had; the second comes after it."""
+    live(path, mark, 1)
+    first = backup(path, tmp_path / "first")
+    live(path, mark, 2)
+    last = versions(path, mark)[-1]
+    restored(first, mark)
+    second = backup(first, tmp_path / "second")
+    live(first, mark, 3)
+    lost = {number: body_of(first, mark, number) for number in versions(first, mark)}
+    (lost_again,) = restored(second, mark).lost
+    live(second, mark, 4)
+    is_sound(second, mark)
+    found = versions(second, mark)
+    again = last + 1
+    assert again in found
+    assert body_of(second, mark, again) == lost[again]
+    following = lost_again.marked.versions[LATE] + 1
+    assert found[found.index(again) + 1] == following == max(lost) + 1
+
+
+def body_of(path: Path, mark: Path, version: int) -> bytes:
+    """What a release of a learner says."""
+    with Store.open(path, mark_path=mark, read_only=True) as store:
+        return store.releases(LATE, version - 1)[0].body
+
+
+@pytest.mark.in_a_folder
+def test_an_older_mark_lets_no_producer_go_on_below_an_earlier_restore(
+    path: Path, mark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("littled.store.mark.MARK_PRODUCERS_MAX", 3)
+    empty = backup(path, tmp_path / "empty")
+    opened = bench(path, mark)
+    feed(opened, 10, 1, producer="old")
+    early = mark.read_bytes()
+    named = read_mark(mark).streams[STREAM].numbers
+    for number in range(8):
+        feed(opened, 60, 2 + number, producer="old")
+    for number in range(5):
+        feed(opened, 80 + number, 20 + number, producer=f"q{number}")
+    opened.close()
+    numbers = read_mark(mark).streams[STREAM].numbers
+    assert named is not None
+    assert numbers is not None
+    assert named.named["old"] < numbers.bound("old")
+    assert "old" not in numbers.named
+    restored(empty, mark)
+    with Store.open(empty, mark_path=mark) as store:
+        assert store.producer_next(STREAM, "old") == numbers.others >= 490
+    mark.write_bytes(early)
+    with pytest.raises(StoreRefused, match="behind its high-water mark"):
+        Store.open(empty, mark_path=mark)
+    restored(empty, mark)
+    with Store.open(empty, mark_path=mark) as store:
+        assert store.producer_next(STREAM, "old") >= numbers.others
+    assert verify(empty, mark_path=mark).findings == ()
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 
