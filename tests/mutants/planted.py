@@ -4498,6 +4498,16 @@ CLUSTER = (
 
 SCANNING = (
     Mutant(
+        "a commit that takes nothing and is not begun again",
+        "service/intake.py",
+        "            self._loop.call_soon_threadsafe(self._begin_what_waits)\n",
+        "",
+        (
+            f"{SERVICE}/test_intake.py"
+            "::test_what_has_grown_before_its_commit_is_committed_after_the_rest",
+        ),
+    ),
+    Mutant(
         "a length beyond all limits that waits for its place in memory",
         "service/sessions.py",
         "FRAME_SHORT_BYTES < frame_bytes <= connection.frame_bytes_max",

@@ -305,9 +305,11 @@ class Intake:
             self._writer.submit(self._commit_there)
             return
         done = self._commit()
-        if done is not None:
-            self._committed(*done)
-            self._alone = next(iter(done[1]))
+        if done is None:
+            self._begin_what_waits()
+            return
+        self._committed(*done)
+        self._alone = next(iter(done[1]))
 
     def _commit_alone(self, queue: ProducerQueue, run: Run) -> None:
         """Commit a run that waits for nobody, and acknowledge it."""
@@ -319,9 +321,11 @@ class Intake:
     def _commit_there(self) -> None:
         """Commit on the writer thread, acknowledge on the loop."""
         done = self._commit()
-        if done is not None:
-            self._made += 1
-            self._loop.call_soon_threadsafe(self._hear, *done)
+        if done is None:
+            self._loop.call_soon_threadsafe(self._begin_what_waits)
+            return
+        self._made += 1
+        self._loop.call_soon_threadsafe(self._hear, *done)
 
     def _hear(self, records: list[Record], taken: dict[ProducerQueue, Taken]) -> None:
         """Acknowledge what the writer has committed."""
@@ -377,9 +381,17 @@ class Intake:
                 self._resume(queue.stream)
         if not self._underway:
             self._drained.set()
-        elif not self._scheduled:
-            self._begin_after_rest()
+        self._begin_what_waits()
         self._after_commit()
+
+    def _begin_what_waits(self) -> None:
+        """Begin another commit after the rest, unless one is on its way; on the loop.
+
+        Also after a commit that took nothing, as what it was begun for has grown meanwhile to what
+        has to rest: nobody else would think of it.
+        """
+        if self._underway and not self._scheduled:
+            self._begin_after_rest()
 
     def _resume(self, stream: StreamIntake) -> None:
         with self._lock:

@@ -15,6 +15,7 @@ from littled.limits import (
     COMMIT_BYTES_MAX,
     HURRIED_BYTES_MAX,
     LIGHT_COMMIT_EXAMPLES_MAX,
+    PRODUCER_QUEUE_LITTLE_BYTES,
     QUICK_COMMIT_SECONDS,
     RECORD_BYTES_MAX,
     RECORD_OVERHEAD_BYTES,
@@ -365,6 +366,26 @@ async def test_who_feeds_at_full_speed_rests_between_short_commits(
     # The first commit began before anybody waited.
     assert all(length <= 1.2 * HURRIED_BYTES_MAX for length in busy_commits(bench)[len(before) :])
     assert sum(busy_commits(bench)) == 12 * 50_000
+
+
+async def test_what_has_grown_before_its_commit_is_committed_after_the_rest(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit is begun for a little, which is too much by the time it takes what waits."""
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MIN", 0.2)
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MAX", 0.2)
+    feeder = Feeder()
+    queue = await bench.intake.attach("flights", "grows", feeder)
+    bench.intake._pace.hurry()
+    bench.feed(queue, b"x")
+    await bench.intake.drain()
+    assert bench.intake._pace.rests
+    bench.feed(queue, b"x")
+    bench.feed(queue, bytes(PRODUCER_QUEUE_LITTLE_BYTES))
+    await asyncio.wait_for(bench.intake.drain(), 10)
+    assert feeder.acks[-1][0] == 2 + PRODUCER_QUEUE_LITTLE_BYTES
+    # Nothing is taken while the others rest.
+    assert len(bench.commits) == 2
 
 
 async def test_short_commits_are_shared_by_all_streams(
