@@ -4498,6 +4498,37 @@ CLUSTER = (
 
 SCANNING = (
     Mutant(
+        "wrong messages of many values without a rest",
+        "service/sessions.py",
+        "            self._context.scanning.done(self, SCAN_UNITS_MAX)\n",
+        "",
+        (f"{SERVICE}/test_scanning.py::test_the_loop_rests_from_messages_that_are_wrong_as_well",),
+    ),
+    Mutant(
+        "a session that ends with its peer's last word, before its turn",
+        "service/sessions.py",
+        "self.has_work or self in self._context.scanning\n",
+        "self.has_work\n",
+        (f"{SERVICE}/test_scanning.py::test_who_says_no_more_is_waited_for",),
+    ),
+    Mutant(
+        "a stop that ends sessions before their examples are acknowledged",
+        "service/daemon.py",
+        "        await self.intake.drain()\n        # An",
+        "        asyncio.get_running_loop().call_soon(lambda: None)\n        # An",
+        (
+            f"{SERVICE}/test_predicting_slowly.py"
+            "::test_a_stop_acknowledges_what_came_beside_a_question_that_waits",
+        ),
+    ),
+    Mutant(
+        "a number that is cut at its point",
+        "service/json_bodies.py",
+        " and self._window[end : end + 1] not in _IN_NUMBERS",
+        "",
+        (f"{SERVICE}/test_json_bodies.py::test_elements_are_whole_wherever_a_window_ends",),
+    ),
+    Mutant(
         "a commit that takes nothing and is not begun again",
         "service/intake.py",
         "            self._loop.call_soon_threadsafe(self._begin_what_waits)\n",

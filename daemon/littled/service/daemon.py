@@ -498,9 +498,6 @@ class Daemon:
     async def _drain(self, context: ServerContext) -> None:
         """Read nothing more, and wait until what was accepted is acknowledged and answered."""
         self.feeding.close()
-        # An engine may have too much to learn for who waits until it opens a season.
-        for answering in self._answering.values():
-            answering.wait_no_longer()
         for session in context.sessions:
             session.hold(self)
         drained = asyncio.ensure_future(self._settle())
@@ -513,6 +510,10 @@ class Daemon:
 
     async def _settle(self) -> None:
         await self.intake.drain()
+        # An engine may have too much to learn for who waits until it opens a season. Whose question
+        # gets no answer loses its session: what that has fed is acknowledged before.
+        for answering in self._answering.values():
+            answering.wait_no_longer()
         await self._all_answered.wait()
 
     async def _see_out(self, context: ServerContext) -> None:

@@ -32,6 +32,8 @@ _CUTS: Final = {
         ('"', r'"[ \t\n\r]*', ""),
     )
 }
+# What may follow the digits of a number.
+_IN_NUMBERS: Final = frozenset(".eE")
 _ANY_CUT: Final = re.compile(r"(?s:.*)(?=,)")
 # Where brackets begin nothing.
 _STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -200,7 +202,8 @@ class _Pieces:
             except json.JSONDecodeError:
                 pass
             else:
-                if self._is_whole(end):
+                # A number is read up to a point or an exponent that the window cuts off.
+                if self._is_whole(end) and self._window[end : end + 1] not in _IN_NUMBERS:
                     self._at = self._window_at + end
                     return value
         self._window_at = self._at

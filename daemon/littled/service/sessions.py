@@ -26,6 +26,7 @@ from littled.limits import (
     PREDICT_PENDING_BYTES_MAX,
     RECEIVE_BYTES,
     REFUSAL_UNITS,
+    SCAN_UNITS_MAX,
     SCAN_VALUES_MIN,
     SEND_HIGH_WATER_BYTES,
     STATUS_UNITS_MAX,
@@ -265,7 +266,8 @@ class Session(Guest, asyncio.BufferedProtocol):
         if self.has_work:
             self._context.turns.add(self)
         # The rest of what it sent is still worth a turn; TLS does not know open ends.
-        return self.has_work and not self._encrypted
+        has_rest = self.has_work or self in self._context.scanning
+        return has_rest and not self._encrypted
 
     def pause_writing(self) -> None:
         """Stop reading from a peer that does not read, so that its answers do not pile up."""
@@ -466,6 +468,8 @@ class Session(Guest, asyncio.BufferedProtocol):
                 at = touched.pop()
                 at.flush(last=not touched)
         except ProtocolError as error:
+            # Of what cannot be read nobody knows how much was looked at.
+            self._context.scanning.done(self, SCAN_UNITS_MAX)
             self._fail_late(error, at)
         except Exception as error:
             self._context.log.error("session failed", exc_info=error)

@@ -217,8 +217,9 @@ def test_elements_are_whole_wherever_a_window_ends(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(json_bodies, "HTTP_JSON_ELEMENT_CHARACTERS_MAX", 40)
     for digits in range(1, 40):
         # the last comma of a piece is often one of a list, so that elements are read one by one
-        body = f"[{'7' * digits},{'12345678901234567890,[1,2] ,[[3,4],5],' * 10}6]"
-        assert outcome(body.encode()) == json.loads(body)
+        for number in ("12345678901234567890", "0.25", "-1e5", "1.5E+7"):
+            body = f"[{'7' * digits},{f'{number},[1,2] ,[[3,4],5],' * 10}6]"
+            assert outcome(body.encode()) == json.loads(body)
 
 
 def test_what_is_too_long_for_a_piece_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

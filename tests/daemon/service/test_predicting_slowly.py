@@ -10,7 +10,16 @@ import pytest
 from littled.limits import STOP_SECONDS
 from littled_protocol import limits
 from littled_protocol.codec import encode_frame
-from littled_protocol.messages import Ping, Pong, Prediction, Status, StatusRequest
+from littled_protocol.messages import (
+    Ack,
+    Error,
+    Examples,
+    Ping,
+    Pong,
+    Prediction,
+    Status,
+    StatusRequest,
+)
 from support.predicting import ask, check, fed
 from support.predictions import HORIZON, STREAM, examples, question
 from support.serving import Peer, Serving, serving, wait_for_file
@@ -114,6 +123,34 @@ def test_a_stop_does_not_wait_for_who_waits_for_a_season(store: Path) -> None:
     with serving(store) as again, Peer.greet(again.unix) as peer:
         peer.send(question(1))
         assert peer.expect(Prediction).window == 3
+
+
+def test_a_stop_acknowledges_what_came_beside_a_question_that_waits(store: Path) -> None:
+    """The session that gets no answer ends, and what it has fed before is committed by then."""
+    with serving(store, engine="slow") as daemon, Peer.greet(daemon.unix) as peer:
+        peer.open(STREAM, "p")
+        x, y = examples(HORIZON + 100)
+        peer.feed(0, x, y)
+        peer.acknowledged(len(x))
+        wait_for_file(store / "learning")
+        peer.send(question(1), Ping(1))
+        assert peer.expect(Pong) == Pong(1)
+        daemon.process.send_signal(signal.SIGSTOP)
+        first = len(x)
+        # In many commits, so that some are under way when the stop begins.
+        batches = [Examples(0, first + 40 * each, 40, x[:40], y[:40]) for each in range(500)]
+        peer.send(*batches)
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.send_signal(signal.SIGCONT)
+        acked = first
+        while isinstance(message := peer.receive(), Ack):
+            acked = message.next_sequence
+        assert isinstance(message, Error)
+        assert message.code == "shutting_down"
+        (store / "go").touch()
+        assert daemon.ended() == 0
+    with serving(store) as again, Peer.greet(again.unix) as peer:
+        assert peer.open(STREAM, "p").next_sequence == acked
 
 
 def test_a_peer_that_leaves_takes_its_waiting_requests_along(

@@ -1,6 +1,8 @@
 """Turns at messages of many values: one at a time, origins in turn, and rests in between."""
 
 import asyncio
+import signal
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +14,13 @@ from littled.limits import (
     ALLOWANCE_UNITS_MAX,
     ALLOWANCE_UNITS_PER_SECOND,
     SCAN_REST_TIMES,
+    SCAN_UNITS_MAX,
     SCAN_VALUES_MIN,
     WORK_UNIT_SECONDS,
     WORK_VALUES_PER_UNIT,
 )
 from littled.service.scanning import Scanning
+from littled_protocol import limits
 from littled_protocol.codec import encode, encode_frame, frame
 from littled_protocol.messages import Examples, Ping, Pong
 from support.serving import Peer, Serving, serving
@@ -160,3 +164,33 @@ def test_a_ping_of_many_values_comes_out_of_the_allowance(daemon: Serving) -> No
         peer.write(with_values(Ping(1), values) + encode_frame(Ping(2)))
         assert [peer.expect(Pong).nonce for _ in range(2)] == [1, 2]
         assert time.monotonic() - started >= 2.0
+
+
+def test_the_loop_rests_from_messages_that_are_wrong_as_well(daemon: Serving) -> None:
+    """Whoever comes back for each of them has no more of the loop for it."""
+    assert limits.frame_elements_max <= SCAN_UNITS_MAX * WORK_VALUES_PER_UNIT
+    wrong, peers = with_values(Examples(0, 0, 1, b"a", b"\0"), 2 * SCAN_VALUES_MIN), 5
+    started = time.monotonic()
+    for _ in range(peers):
+        with Peer.greet(daemon.unix) as peer:
+            peer.write(wrong)  # on a channel that is not open
+            assert peer.error() == "unexpected_message"
+    rest = SCAN_REST_TIMES * WORK_UNIT_SECONDS * SCAN_UNITS_MAX
+    assert time.monotonic() - started >= (peers - 1) * rest
+
+
+def test_who_says_no_more_is_waited_for(daemon: Serving) -> None:
+    """What has come is taken, also where its turn comes after the end."""
+    batches = [Examples(0, 4096 * number, 4096, [7] * 4096, [1] * 4096) for number in range(4)]
+    with Peer.greet(daemon.unix) as busy, Peer.greet(daemon.unix) as peer:
+        for name, one in (("busy", busy), ("ends", peer)):
+            one.open("flights", name)
+        daemon.process.send_signal(signal.SIGSTOP)  # so that it finds all of it at once
+        busy.send(*batches)
+        peer.send(*batches)
+        peer.socket.shutdown(socket.SHUT_WR)
+        daemon.process.send_signal(signal.SIGCONT)
+        while peer.receive() is not None:
+            pass
+    with Peer.greet(daemon.unix) as again:
+        assert again.open("flights", "ends").next_sequence == 4 * 4096
