@@ -170,6 +170,8 @@ HURRIED_BYTES_MAX = 128 * 1024
 HURRIED_REST_TIMES = 2.0
 HURRIED_REST_SECONDS_MIN = 0.004
 HURRIED_REST_SECONDS_MAX = 0.02
+# How often those are looked at that are not read from because too much of them waits.
+PAUSED_LOOK_SECONDS = 0.25
 # What may wait of a stream meanwhile; more would be read in bursts that others notice.
 HURRIED_PENDING_BYTES_MAX = 4 * HURRIED_BYTES_MAX
 # Examples up to which a lone run is committed on the event loop itself. With more its producer does

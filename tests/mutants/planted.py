@@ -4498,6 +4498,13 @@ CLUSTER = (
 
 SCANNING = (
     Mutant(
+        "feeders that stand still though their limit has risen",
+        "service/intake.py",
+        "            queue.feeder.pause()\n            self._look_soon()\n",
+        "            queue.feeder.pause()\n",
+        (f"{SERVICE}/test_intake.py::test_feeders_go_on_when_their_limit_rises_by_itself",),
+    ),
+    Mutant(
         "wrong messages of many values without a rest",
         "service/sessions.py",
         "            self._context.scanning.done(self, SCAN_UNITS_MAX)\n",

@@ -21,6 +21,7 @@ from typing import Protocol
 
 from littled.limits import (
     LIGHT_COMMIT_EXAMPLES_MAX,
+    PAUSED_LOOK_SECONDS,
     PRODUCER_LOOKUPS_MAX,
     PRODUCER_QUEUE_LITTLE_BYTES,
     QUICK_COMMIT_SECONDS,
@@ -85,6 +86,8 @@ class Intake:
         self._pace = Pace(loop.time)
         # What ends a rest of those who feed at full speed, if something waits for that.
         self._rest_end: asyncio.TimerHandle | None = None
+        # Whether those who are paused will be looked at.
+        self._looks = False
         # Whose run was committed last, if that was a lone small one, committed on the loop.
         self._alone: ProducerQueue | None = None
         self._underway = 0
@@ -211,6 +214,7 @@ class Intake:
         if full and queue.feeder is not None and queue.feeder not in stream.paused:
             stream.paused[queue.feeder] = queue
             queue.feeder.pause()
+            self._look_soon()
 
     def learned(self, stream: str, records: Sequence[Record]) -> None:
         """Say that the engine of `stream` has taken records in; called on the engine's thread."""
@@ -392,6 +396,23 @@ class Intake:
         """
         if self._underway and not self._scheduled:
             self._begin_after_rest()
+
+    def _look_soon(self) -> None:
+        """Look now and then whether who is paused has room: limits also rise by themselves.
+
+        They do when nobody waits for acknowledgements any more, and when other streams have less.
+        """
+        if not self._looks:
+            self._looks = True
+            self._loop.call_later(PAUSED_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._looks = False
+        paused = [stream for stream in self._streams.values() if stream.paused]
+        for stream in paused:
+            self._resume(stream)
+        if any(stream.paused for stream in paused):
+            self._look_soon()
 
     def _resume(self, stream: StreamIntake) -> None:
         with self._lock:

@@ -15,6 +15,7 @@ from littled.limits import (
     COMMIT_BYTES_MAX,
     HURRIED_BYTES_MAX,
     LIGHT_COMMIT_EXAMPLES_MAX,
+    PAUSED_LOOK_SECONDS,
     PRODUCER_QUEUE_LITTLE_BYTES,
     QUICK_COMMIT_SECONDS,
     RECORD_BYTES_MAX,
@@ -293,6 +294,25 @@ async def test_feeders_wait_for_commits_that_are_behind(
     await bench.intake.drain()
     assert not busy.paused
     assert busy.acks[-1] == (15, 15)
+
+
+async def test_feeders_go_on_when_their_limit_rises_by_itself(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody has waited for acknowledgements for a while, and no commit comes."""
+    feeder = Feeder()
+    queue = await bench.intake.attach("flights", "p", feeder)
+    await bench.hold_up(queue, b"0")
+    bench.intake._pace.hurry()
+    while not feeder.paused:
+        bench.feed(queue, bytes(100_000))
+    await asyncio.sleep(2 * PAUSED_LOOK_SECONDS)
+    assert feeder.paused
+    monkeypatch.setattr(bench.intake._pace, "_hurried_until", 0.0)
+    await until(lambda: not feeder.paused)
+    assert len(bench.commits) == 0
+    bench.open.set()
+    await bench.intake.drain()
 
 
 # --- Shares ---------------------------------------------------------------------------------------
