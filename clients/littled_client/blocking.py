@@ -832,6 +832,8 @@ class _Link:
         while self._unsent:
             before = len(self._unsent)
             read = self._exchange(self._waits.send_seconds)
+            if self._failure is not None:
+                raise self._failure
             if not read and len(self._unsent) == before:
                 raise ConnectionLostError("the daemon takes no data")
 
@@ -921,15 +923,23 @@ class _Link:
         if not events[0][1] & ~select.POLLOUT:
             return False
         self._read()
-        while isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
-            self._read()  # what TLS has taken from the socket, which poll says nothing of
+        # What TLS has taken from the socket, which poll says nothing of.
+        while self._failure is None and self._pending():
+            self._read()
         return True
 
-    def _read(self) -> None:
+    def _pending(self) -> bool:
+        return isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
+
+    def _read(self) -> bool:
+        """Take what has arrived; return whether anything has.
+
+        An error of the daemon becomes the link's failure, behind which there is nothing to read.
+        """
         try:
             data = self._socket.recv(_RECEIVE_BYTES)
         except _NOT_NOW:
-            return
+            return False
         except ssl.SSLError as error:
             raise tls_failure(error) from None
         except OSError as error:
@@ -945,6 +955,7 @@ class _Link:
         except ProtocolError as error:
             # What arrived before the error is handed out first.
             self._failure = error
+        return True
 
     def _write(self, data: bytes | bytearray) -> int:
         """Return how many bytes the socket took."""
@@ -954,8 +965,9 @@ class _Link:
             return 0
         except OSError as error:
             broken = error
-        # The daemon may have said why before it closed the connection.
-        self._read()
+        # The daemon may have said why before it closed the connection, behind acknowledgements.
+        while self._failure is None and self._read():
+            pass
         raise self._failure or ConnectionLostError(_broken(broken))
 
 

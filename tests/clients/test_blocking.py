@@ -3,8 +3,10 @@
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from littled_client.blocking import Client, Feeder
@@ -14,6 +16,7 @@ from littled_protocol.errors import (
     ErrorCode,
     RemoteProtocolError,
 )
+from littled_protocol.messages import Error
 from support.small_daemon import (
     SmallDaemon,
     changed,
@@ -22,6 +25,13 @@ from support.small_daemon import (
 
 QUICK = Waits(reconnect_seconds=5.0, delay_least_seconds=0.01, delay_most_seconds=0.05)
 REQUEST = bytes(range(16))
+
+
+def until(ready: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.002)
 
 
 def numbers(count: int, start: int = 0) -> tuple[list[int], list[int]]:
@@ -55,6 +65,22 @@ def test_a_refusal_is_heard_by_a_program_that_only_sends(daemon: SmallDaemon, ad
                 feeder.send_one(1, 1)
         assert caught.value.code is ErrorCode.INVALID_EXAMPLES
         assert feeder.next_sequence < 200_000  # not only when it leaves
+
+
+def test_a_refusal_counts_that_came_before_the_end_of_a_stalled_connection(
+    daemon: SmallDaemon, address: str
+) -> None:
+    """A program that waits for room to send hears both at once, and is not to come back."""
+    zeros = np.zeros(8_000_000, np.uint8)
+    with Client(address, waits=QUICK) as client, ThreadPoolExecutor(1) as pool:
+        feeder = client.feed("flights")
+        with pytest.raises(RemoteProtocolError, match="superseded"), feeder:  # noqa: PT012
+            daemon.stall()
+            sending = pool.submit(feeder.send, zeros, zeros)
+            until(lambda: feeder._link is not None and bool(feeder._link._unsent))
+            daemon.tell_and_end(Error(ErrorCode.PRODUCER_BUSY, "superseded"))
+            sending.result(20)
+    assert daemon.greetings == 2
 
 
 def test_a_subscription_may_end_when_nothing_comes(daemon: SmallDaemon, address: str) -> None:

@@ -4915,6 +4915,24 @@ HTTP_WORK = (
     ),
 )
 
+BLOCKING = "../../clients/littled_client/blocking.py"
+BLOCKING_TESTS = "clients/test_blocking.py"
+
+CLIENT_FAULTS = (
+    Mutant(
+        "a refusal that is forgotten when the end of the data comes behind it",
+        BLOCKING,
+        "            if self._failure is not None:\n"
+        "                raise self._failure\n"
+        "            if not read and",
+        "            if not read and",
+        (
+            f"{BLOCKING_TESTS}"
+            "::test_a_refusal_counts_that_came_before_the_end_of_a_stalled_connection",
+        ),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
     *CLUSTER,
@@ -4931,4 +4949,5 @@ MUTANTS = (
     *SCANNING,
     *TRAININGS,
     *HTTP_WORK,
+    *CLIENT_FAULTS,
 )

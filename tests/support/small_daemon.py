@@ -197,6 +197,20 @@ class SmallDaemon:
 
         self.on_loop(send)
 
+    def stall(self) -> None:
+        """Read nothing more from any peer of now."""
+        self.on_loop(lambda: [peer.transport.pause_reading() for peer in self.peers])
+
+    def tell_and_end(self, error: Error) -> None:
+        """Send an error and the end of the data to every peer, and leave the connections there."""
+
+        def send() -> None:
+            for peer in self.peers:
+                peer.send(error)
+                peer.transport.write_eof()
+
+        self.on_loop(send)
+
     def release_acks(self) -> None:
         """Acknowledge what was held back."""
 
