@@ -458,14 +458,17 @@ class Feeder:
         self._retry = client._retry()
         self._link: _Link | None = None
         self._unread_bytes = 0
-        # Held by every call, and by the tail's thread while it sends; a signal may call once more.
+        # Held by every call, and by the tail's thread while it sends.
         self._lock = RLock()
+        # Whether a call is at work: who holds the lock then calls from the handler of a signal.
+        self._busy = False
         self._tail = Tail(self._tick, JOINED_SECONDS_MAX)
         self._resting = True
         self._due = math.inf
         # When the last frame left, if the program has not waited for its acknowledgement since.
         self._left = -math.inf
-        # What the thread met, for the next call: it gets the connection back, or raises.
+        # What the thread met, or has interrupted a call, until another connection stands in place
+        # of this one; the next call sees to that, or raises.
         self._broken: Exception | None = None
         self._failure: Exception | None = ClientError("the feeder is not open")
 
@@ -517,6 +520,7 @@ class Feeder:
     def __enter__(self) -> Self:
         """Connect and open the stream."""
         self._link = self._client._linked(self.stream, self._retry, None, self._open)
+        self._link.midway = False
         self._failure = None
         _open_feeders.add(self)
         return self
@@ -557,10 +561,7 @@ class Feeder:
         if resume is None and (single := lone(x, y, users)) is not None:
             self.send_one(*single)
             return
-        pieces = self._outbox.cut(x, y, users, resume)
-        with self._lock:
-            for piece in pieces:
-                self._send(piece)
+        self._alone(self._send_all, self._outbox.cut(x, y, users, resume))
 
     def send_one(self, x: Any, y: Any, user: Any = None) -> None:
         """Send a single example, at once or together with others; see `Feeder`.
@@ -592,18 +593,57 @@ class Feeder:
 
     def flush(self) -> None:
         """Wait until everything sent is durable."""
+        self._alone(self._settle)
+
+    def _alone(self, work: Callable[..., object], *arguments: Any) -> None:
+        """Do the work of a call.
+
+        The handler of a signal may raise anything anywhere: examples have their numbers then and
+        may not have been written, or half of a frame, or what was read is lost. So a link on which
+        a call has not come to its end is given up by the next one, and all that is not acknowledged
+        is sent again over another; the daemon passes over what it knows.
+        """
         with self._lock:
-            self._depart()
-            while self._outbox.under_way:
-                self._acknowledgements(wait=True)
-            self._left = -math.inf
+            if self._busy:
+                raise ClientError(
+                    "a signal has interrupted another call of this feeder: its handler may raise "
+                    "an exception, but not call the feeder"
+                )
+            self._busy = True
+            try:
+                self._begin()
+                work(*arguments)
+                self._end()
+            finally:
+                self._busy = False
+
+    def _begin(self) -> None:
+        """Take note that a call is at work, and whether the last one did not come to its end."""
+        if self._link is not None:
+            if self._link.midway and self._broken is None:
+                self._broken = ConnectionLostError("a call was interrupted")
+            self._link.midway = True
+
+    def _end(self) -> None:
+        if self._link is not None:
+            self._link.midway = False
+
+    def _settle(self) -> None:
+        self._depart()
+        while self._outbox.under_way:
+            self._acknowledgements(wait=True)
+        self._left = -math.inf
+
+    def _send_all(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            self._send(piece)
 
     def _send(self, piece: Piece) -> None:
         """Send a piece of a batch after all that has joined; a single example joins that."""
         if piece.count == 1 and piece.resume is None:
             self._check()
             if self._outbox.join_piece(piece):
-                self._joined()
+                self._see_to_joined()
             return
         self._depart()
         while (message := self._outbox.take(piece)) is None:
@@ -619,6 +659,15 @@ class Feeder:
         Called for the first example that waits, for every eighth after it, which leave together
         when it is time, and for the last one that a frame takes.
         """
+        outbox = self._outbox
+        if not outbox.full and time.monotonic() < self._due < math.inf:
+            outbox.heard()
+        elif self._busy:  # from the handler of a signal: the thread sends it
+            self._tail.ring()
+        else:
+            self._alone(self._see_to_joined)
+
+    def _see_to_joined(self) -> None:
         outbox = self._outbox
         outbox.heard()
         if not outbox.joined:  # the thread, or another one, was quicker
@@ -698,8 +747,7 @@ class Feeder:
         if self._failure is not None:
             raise self._failure
         if self._broken is not None:
-            reason, self._broken = self._broken, None
-            self._come_back(reason)
+            self._come_back(self._broken)
 
     def _acknowledgements(self, *, wait: bool) -> None:
         """Take the acknowledgements that have arrived; wait for at least one if asked to."""
@@ -726,10 +774,11 @@ class Feeder:
         try:
             if not is_passing(reason, coming_back=False):
                 raise reason
-            self._link = self._client._linked(self.stream, self._retry, reason, self._open)
-        except Exception as failure:
+            link = self._client._linked(self.stream, self._retry, reason, self._open)
+        except (ClientError, ProtocolError) as failure:
             self._failure = failure
             raise
+        self._link, self._broken = link, None
 
     # --- without waiting ------------------------------------------------------------------------
 
@@ -737,9 +786,12 @@ class Feeder:
         """Send what has waited long enough; called by the tail's thread."""
         with self._lock:
             try:
+                self._begin()
                 pause = self._finish(time.monotonic())
+                self._end()
             except Exception as failure:  # noqa: BLE001 - whatever it is, the next call raises it
                 self._broken, pause = failure, None
+            if self._broken is not None:
                 self._due = -math.inf
                 self._outbox.hear_next()
             self._resting = pause is None
@@ -773,8 +825,8 @@ class Feeder:
 
     def _leave_behind(self) -> None:
         """Send what has joined as far as that takes no waiting, whatever fails."""
-        with self._lock, suppress(Exception):
-            self._finish(math.inf)
+        with suppress(Exception):
+            self._alone(self._finish, math.inf)
 
     def _forget_parent(self) -> None:
         """Be of no use in a forked process, whose socket and thread are another's."""
@@ -792,6 +844,9 @@ class Feeder:
         self._outbox.opened(link.welcome, opened)
         if self._record is not None and self._recorder is None:
             self._recorder = RecordingWriter(self._record, link.welcome, opened)
+        if self._recorder is not None:  # what an interrupted call has not come to
+            for message in self._outbox.since(self._recorder.next_sequence):
+                self._recorder.write(message)
         self._send_again(link)
 
     def _send_again(self, link: _Link) -> None:
@@ -800,10 +855,15 @@ class Feeder:
 
 
 class _Link:
-    """One connection over a socket that never blocks; waiting happens in `_exchange` alone."""
+    """One connection over a socket that never blocks; waiting happens in `_exchange` alone.
+
+    midway: whether something is done that cannot be left in the middle; whoever works with the link
+    says so, and it is not so while the link waits.
+    """
 
     def __init__(self, place: Place, waits: Waits) -> None:
         self.conversation = Conversation()
+        self.midway = True
         self._waits = waits
         self._inbox: deque[Message] = deque()
         self._unsent = bytearray()
@@ -915,7 +975,9 @@ class _Link:
         """
         mask = select.POLLIN | (select.POLLOUT if self._unsent else 0)
         self._poll.modify(self._socket, mask)
+        midway, self.midway = self.midway, False
         events = self._poll.poll(seconds * 1000.0)
+        self.midway = midway
         if not events:
             return False
         if self._unsent and events[0][1] & select.POLLOUT:
@@ -946,15 +1008,19 @@ class _Link:
             raise ConnectionLostError(_broken(error)) from None
         if not data:
             raise ConnectionLostError("the daemon closed the connection")
+        asked = []
         try:
             for message in self.conversation.receive(data):
                 if isinstance(message, Ping):
-                    self.send(Pong(message.nonce))
+                    asked.append(message.nonce)
                 elif not isinstance(message, Pong):
                     self._inbox.append(message)
         except ProtocolError as error:
             # What arrived before the error is handed out first.
             self._failure = error
+        # Only now, as sending may wait, and nothing may be half read then.
+        for nonce in asked if self._failure is None else ():
+            self.send(Pong(nonce))
         return True
 
     def _write(self, data: bytes | bytearray) -> int:

@@ -9,8 +9,9 @@ them when they leave.
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -37,6 +38,8 @@ JOINED_SECONDS_MAX: Final = 0.0004
 _LABELS: Final = {0: 0, 1: 1}
 _ROWS: Final = (list, tuple)
 _FORMATS: Final = {"u8": "<BB", "u16": "<HB", "u32": "<IB", "u64": "<QB"}
+
+_Frame = TypeVar("_Frame")
 
 
 class Rows:
@@ -118,9 +121,13 @@ class Rows:
             table[:, x_bytes + 1 :].tobytes() if self.named else None,
         )
 
-    def leave(self, count: int) -> None:
-        """Forget the first `count` examples, which have their frame."""
-        del self._waiting[: count * self.row_bytes]
+    def leave(self, count: int, frames: deque[_Frame], frame: _Frame) -> None:
+        """Forget the first `count` examples and append the frame that they have to `frames`."""
+        waiting, row_bytes, found = self._waiting, count * self.row_bytes, (frame,)
+        # Handlers of signals run behind calls alone: where one raises, both of this is done or
+        # nothing, and no example has two numbers or none.
+        frames += found
+        del waiting[:row_bytes]
         self.heard()
 
     def heard(self) -> None:

@@ -49,13 +49,14 @@ class Outbox:
         self._credit_bytes = 0
         self._used_bytes = 0
         self._frame_bytes_max = 0
-        self._sent: deque[tuple[Examples, int]] = deque()
+        # Frames with numbers, and the credit of each, until they are acknowledged; and those of
+        # them that have to be sent once more. The former alone say what is sent after a lost
+        # connection, so that nothing is lost where a signal's handler raises in the middle.
+        self._kept: deque[tuple[Examples, int]] = deque()
         self._again: deque[tuple[Examples, int]] = deque()
-        self._numbered = 0
         self._rows: Rows | None = None
         # What is called for every example of a program's loop: nothing stands in between.
         self.join: Callable[..., bool] = self._refuse
-        self._leaving = False
         self._digests = UserDigests()
         self.point_type: PointType | None = None
         self.names_users = False
@@ -81,24 +82,24 @@ class Outbox:
                 "stopped: it is older than this program"
             )
         if self.point_type is None:
-            self.point_type = point_type(opened.x_type)
+            kind = point_type(opened.x_type)
             self.names_users = opened.users is True
-            self._rows = Rows(self.point_type, self._digests if self.names_users else None)
+            self._rows = Rows(kind, self._digests if self.names_users else None)
             self.join = self._rows.add
-            self._numbered = self.acknowledged = opened.next_sequence
+            self.acknowledged = opened.next_sequence
             self.resume = opened.resume or b""
             self.resume_sequence = opened.resume_sequence or 0
+            self.point_type = kind
         self._check_same_stream(opened)
         self._credit_bytes = welcome.credit_bytes
         self._frame_bytes_max = min(welcome.frame_bytes_max, welcome.credit_bytes)
         self._open_rows().fit(self._frame_bytes_max)
-        self._again.extendleft(reversed(self._sent))
-        self._sent.clear()
-        self._used_bytes = 0
         self.acknowledged = opened.next_sequence
         self.position = opened.position
-        while self._again and _end(self._again[0][0]) <= self.acknowledged:
-            self._again.popleft()
+        while self._kept and _end(self._kept[0][0]) <= self.acknowledged:
+            self._kept.popleft()
+        self._again = deque(self._kept)
+        self._used_bytes = 0
         if any(cost > self._frame_bytes_max for _, cost in self._again):
             raise ChangedStoreError("the daemon came back with a limit below frames sent before")
 
@@ -108,8 +109,12 @@ class Outbox:
             raise ChangedStoreError("the daemon acknowledged examples that were never sent")
         self.acknowledged = max(self.acknowledged, ack.next_sequence)
         self.position = ack.position
-        while self._sent and _end(self._sent[0][0]) <= self.acknowledged:
-            self._used_bytes -= self._sent.popleft()[1]
+        while self._kept and _end(self._kept[0][0]) <= self.acknowledged:
+            frame = self._kept.popleft()
+            if self._again and self._again[0] is frame:
+                self._again.popleft()
+            else:
+                self._used_bytes -= frame[1]
 
     @property
     def x_type(self) -> str:
@@ -129,12 +134,12 @@ class Outbox:
     @property
     def under_way(self) -> bool:
         """Whether anything that has its frame is unacknowledged."""
-        return self.acknowledged < self._numbered
+        return bool(self._kept)
 
     @property
     def settled(self) -> bool:
         """Whether everything taken is acknowledged."""
-        return self.acknowledged == self.next_sequence
+        return not self._kept and not self.joined
 
     # --- sending --------------------------------------------------------------------------------
 
@@ -174,19 +179,15 @@ class Outbox:
         None without room, and when none waits.
         """
         rows = self._open_rows()
-        if self._leaving:
-            raise ClientError("an interrupted call left its examples half sent; open a new feeder")
         piece = rows.first()
         if piece is None:
             return None
         cost = _cost(piece.size_bytes)
         if not self._has_credit(cost):
             return None
-        # An interruption in between would let the same examples leave under two numbers.
-        self._leaving = True
-        message = self._taken(piece, cost)
-        rows.leave(piece.count)
-        self._leaving = False
+        message = self._message(piece)
+        rows.leave(piece.count, self._kept, (message, cost))
+        self._used_bytes += cost
         return message
 
     def again(self) -> Iterator[Examples]:
@@ -196,8 +197,12 @@ class Outbox:
             if self._used_bytes + cost > self._credit_bytes:
                 return
             self._used_bytes += cost
-            self._sent.append(self._again.popleft())
+            self._again.popleft()
             yield message
+
+    def since(self, sequence: int) -> list[Examples]:
+        """Return the unacknowledged messages from one that begins with this number on."""
+        return [message for message, _ in self._kept if message.sequence >= sequence]
 
     def cut(
         self, x: Any, y: Any, users: Any = None, resume: bytes | None = None
@@ -212,16 +217,26 @@ class Outbox:
 
     # --- inside ---------------------------------------------------------------------------------
 
+    @property
+    def _numbered(self) -> int:
+        """Number of the next example that gets one: numbered is what has been kept, in one step."""
+        try:
+            return _end(self._kept[-1][0])
+        except IndexError:
+            return self.acknowledged
+
     def _taken(self, piece: Piece, cost: int) -> Examples:
-        message = Examples(
+        message = self._message(piece)
+        self._kept.append((message, cost))
+        self._used_bytes += cost
+        return message
+
+    def _message(self, piece: Piece) -> Examples:
+        return Examples(
             *(self._channel, self._numbered, piece.count, piece.x, piece.y),
             users=piece.users,
             resume=piece.resume,
         )
-        self._numbered += piece.count
-        self._used_bytes += cost
-        self._sent.append((message, cost))
-        return message
 
     def _has_credit(self, cost: int) -> bool:
         return not self._again and self._used_bytes + cost <= self._credit_bytes

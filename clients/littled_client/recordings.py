@@ -66,11 +66,14 @@ class RecordingWriter:
         except OSError as error:
             raise RecordingError(f"cannot create {self.path}: {error.strerror}") from None
         self._file = os.fdopen(descriptor, "wb")
+        # Up to where whole frames go, and whether something behind it was begun.
+        self._whole_bytes = 0
+        self._begun = False
         # Places of a source are the producer's own, and of no use to whoever feeds the recording.
         opened = replace(opened, resume=None, resume_sequence=None)
         # What is recorded is the same in all versions, and readers of any of them may want it.
         welcome = replace(welcome, version=PROTOCOL_VERSION_MIN)
-        self._file.write(encode_frame(welcome) + encode_frame(opened))
+        self._append(encode_frame(welcome) + encode_frame(opened), 0)
 
     def forget(self) -> None:
         """Write no more, not even what is buffered: in a forked process the file is another's."""
@@ -100,8 +103,18 @@ class RecordingWriter:
         if message.sequence != self.next_sequence:
             raise ValueError(f"the next example of this recording is number {self.next_sequence}")
         message = message if message.resume is None else replace(message, resume=None)
-        self._file.write(encode_frame(message))
-        self.next_sequence += message.count
+        self._append(encode_frame(message), message.count)
+
+    def _append(self, data: bytes, count: int) -> None:
+        """Write frames with so many examples, in place of some of which a part was written."""
+        if self._begun:  # and interrupted by a signal
+            self._file.seek(self._whole_bytes)
+            self._file.truncate()
+        self._begun = True
+        self._file.write(data)
+        whole_bytes, next_sequence = self._whole_bytes + len(data), self.next_sequence + count
+        # All of it or nothing, as handlers of signals run behind calls.
+        self._whole_bytes, self.next_sequence, self._begun = whole_bytes, next_sequence, False
 
     def write_batch(self, x: Any, y: Any, users: Any = None) -> None:
         """Append a batch as one frame or several; raise ExampleError when it holds no examples.

@@ -17,6 +17,9 @@ class Tail:
     tick(), a method, says in how many seconds to call it again, or None to rest until the next
     ring; it must not raise. While it rests the thread uses no time at all. It begins with the first
     ring and ends with `close`, with the method's object, or with the program.
+
+    A ring that a signal's handler interrupts may be repeated: one too many changes nothing, also
+    where it has begun a second thread.
     """
 
     def __init__(self, tick: Callable[[], float | None], seconds: float) -> None:
@@ -27,7 +30,7 @@ class Tail:
         self._thread: threading.Thread | None = None
 
     def ring(self) -> None:
-        """Have `tick` called; only while it rests, that is before the first time and after None.
+        """Have `tick` called; needed only before the first time and after None.
 
         Raises RuntimeError when no thread can be started.
         """
@@ -41,8 +44,8 @@ class Tail:
 
     def close(self) -> None:
         """Call `tick` no more, and wait until a call that runs is over."""
+        self._bell.put(False)
         if self._thread is not None:
-            self._bell.put(False)
             self._thread.join()
             self._thread = None
 
@@ -54,12 +57,13 @@ def _run(
         pause: float | None = seconds
         while pause is not None:
             try:
-                bell.get(timeout=pause)
+                if not bell.get(timeout=pause):
+                    bell.put(False)
+                    return
             except Empty:
                 tick = method()
                 if tick is None:
                     return
                 pause = tick()
                 del tick
-            else:
-                return  # rung while it does not rest: closed
+    bell.put(False)  # for another thread, if there is one

@@ -1,5 +1,6 @@
 """Rows of single examples: what is taken, what is refused, and the columns that leave."""
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,9 @@ def test_the_columns_are_those_of_a_batch(
     assert len(rows) == len(x)
     (expected,) = outbox.cut(x, y, users)
     assert rows.first() == expected
-    rows.leave(len(x))
+    frames: deque[str] = deque()
+    rows.leave(len(x), frames, "a frame")
+    assert list(frames) == ["a frame"]
     assert rows.first() is None
 
 
@@ -116,7 +119,7 @@ def test_no_more_than_a_frame_leaves_at_a_time_and_limits_may_change() -> None:
     counts = []
     while (piece := rows.first()) is not None:
         counts.append(piece.count)
-        rows.leave(piece.count)
+        rows.leave(piece.count, deque(), piece)
     assert counts == [444, 444, 136]
 
 
@@ -129,7 +132,7 @@ def test_the_feeder_hears_again_until_it_has_looked() -> None:
         *[False] * (JOINED_EXAMPLES_A_LOOK - 1),
         True,
     ]
-    rows.leave(len(rows))
+    rows.leave(len(rows), deque(), None)
     assert rows.add(1, 0)
     rows.heard()
     rows.hear_next()

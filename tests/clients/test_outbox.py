@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX, Piece
 from littled_client.errors import ChangedStoreError, ClientError, ExampleError
-from littled_client.joining import JOINED_EXAMPLES_MAX, Rows
+from littled_client.joining import JOINED_EXAMPLES_MAX
 from littled_client.outbox import Outbox
 from littled_protocol import limits
 from littled_protocol.codec import encode_frame
@@ -128,8 +128,21 @@ def test_sending_again_respects_the_credit() -> None:
     assert sequences(outbox.again()) == []
     ack(outbox, 1500)
     assert sequences(outbox.again()) == [3000]
-    ack(outbox, 6000)
+    ack(outbox, 4500)
     assert sequences(outbox.again()) == [4500]
+
+
+def test_what_is_acknowledged_before_it_is_sent_again_is_not_sent() -> None:
+    outbox = open_outbox()
+    for _ in range(4):
+        take(outbox, 1500)
+    outbox.opened(welcome(credit_bytes=2 * 3200), opened(0))
+    assert sequences(outbox.again()) == [0, 1500]
+    ack(outbox, 6000)
+    assert sequences(outbox.again()) == []
+    assert outbox.settled
+    assert [take(outbox, 1500).sequence for _ in range(2)] == [6000, 7500]
+    assert not outbox.has_room(1500 * 2)
 
 
 def test_a_loss_while_sending_again_keeps_the_order() -> None:
@@ -269,20 +282,6 @@ def test_what_joined_waits_for_credit_and_for_what_is_sent_again() -> None:
     message = outbox.take_joined()
     assert message is not None
     assert (message.sequence, message.count) == (1900, 200)
-
-
-def test_an_interrupted_departure_cannot_repeat_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    outbox = open_outbox()
-    outbox.join(1, 1)
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):  # noqa: PT012
-        patch.setattr(Rows, "leave", interrupted)
-        outbox.take_joined()
-    with pytest.raises(ClientError, match="half sent"):
-        outbox.take_joined()
 
 
 def test_users_are_named_exactly_where_the_stream_protects_them() -> None:

@@ -58,6 +58,29 @@ def test_it_ticks_as_long_as_it_is_asked_to_and_then_rests() -> None:
     counter.tail.close()
 
 
+def test_a_ring_too_many_changes_nothing() -> None:
+    counter = Counter(more=3)
+    for _ in range(4):
+        counter.tail.ring()
+    until(lambda: counter.calls >= 3)
+    counter.tail.ring()
+    until(lambda: counter.calls >= 6)
+    counter.tail.close()
+    assert tails() == []
+
+
+def test_a_ring_that_was_interrupted_can_be_repeated() -> None:
+    """A second thread begins then, and both end."""
+    counter = Counter(more=3)
+    counter.tail.ring()
+    counter.tail._thread = None
+    counter.tail.ring()
+    until(lambda: counter.calls >= 3)
+    assert len(tails()) == 2
+    counter.tail.close()
+    until(lambda: tails() == [])
+
+
 def test_closing_ends_it_while_it_ticks() -> None:
     counter = Counter(more=10**9)
     counter.tail.ring()

@@ -1042,7 +1042,7 @@ ELSEWHERE = (
     Mutant(
         "examples that were not acknowledged and are not sent again at a new place",
         "../../clients/littled_client/outbox.py",
-        "        self._again.extendleft(reversed(self._sent))\n",
+        "        self._again = deque(self._kept)\n",
         "",
         (f"{MOVED}::test_a_feeder_follows_and_every_example_is_learned_once",),
     ),
@@ -4917,6 +4917,7 @@ HTTP_WORK = (
 
 BLOCKING = "../../clients/littled_client/blocking.py"
 BLOCKING_TESTS = "clients/test_blocking.py"
+INTERRUPTIONS = "clients/test_interruptions.py"
 
 CLIENT_FAULTS = (
     Mutant(
@@ -4930,6 +4931,74 @@ CLIENT_FAULTS = (
             f"{BLOCKING_TESTS}"
             "::test_a_refusal_counts_that_came_before_the_end_of_a_stalled_connection",
         ),
+    ),
+    Mutant(
+        "a link that is used on after an interruption in the middle of a call",
+        BLOCKING,
+        "if self._link.midway and self._broken is None:",
+        "if False:",
+        (f"{INTERRUPTIONS}::test_all_that_was_given_is_fed_once_wherever_a_call_is_interrupted",),
+    ),
+    Mutant(
+        "a new link that counts as whole before its call is over",
+        BLOCKING,
+        "        self.midway = True\n",
+        "        self.midway = False\n",
+        (
+            f"{INTERRUPTIONS}::test_a_feeder_that_is_interrupted_while_it_comes_back_comes_back_later",
+        ),
+    ),
+    Mutant(
+        "joined examples that have a frame and wait on, where a signal comes in between",
+        "../../clients/littled_client/joining.py",
+        "        frames += found\n",
+        "        frames.append(frame)\n",
+        (f"{INTERRUPTIONS}::test_all_that_was_given_is_fed_once_wherever_a_call_is_interrupted",),
+    ),
+    Mutant(
+        "a half written frame that stays in a recording",
+        "../../clients/littled_client/recordings.py",
+        "        if self._begun:  # and",
+        "        if False:  # and",
+        (f"{INTERRUPTIONS}::test_all_that_was_given_is_fed_once_wherever_a_call_is_interrupted",),
+    ),
+    Mutant(
+        "frames that an interruption keeps out of a recording",
+        BLOCKING,
+        "in self._outbox.since(self._recorder.next_sequence):",
+        "in ():",
+        (f"{INTERRUPTIONS}::test_all_that_was_given_is_fed_once_wherever_a_call_is_interrupted",),
+    ),
+    Mutant(
+        "a link that a feeder gives up for every interrupted wait",
+        BLOCKING,
+        "midway, self.midway = self.midway, False",
+        "midway = self.midway",
+        (f"{INTERRUPTIONS}::test_an_interrupted_wait_keeps_its_connection",),
+    ),
+    Mutant(
+        "a signal's handler that feeds in the middle of another call",
+        BLOCKING,
+        "            if self._busy:\n                raise",
+        "            if False:\n                raise",
+        (
+            f"{INTERRUPTIONS}"
+            "::test_the_handler_of_a_signal_cannot_call_a_feeder_that_it_has_interrupted",
+        ),
+    ),
+    Mutant(
+        "a thread that takes a repeated ring for its end",
+        "../../clients/littled_client/tails.py",
+        "if not bell.get(timeout=pause):",
+        "if bell.get(timeout=pause) in (True, False):",
+        ("clients/test_tails.py::test_a_ring_too_many_changes_nothing",),
+    ),
+    Mutant(
+        "a thread that ends alone where an interruption has made two",
+        "../../clients/littled_client/tails.py",
+        "    bell.put(False)  # for",
+        "    # for",
+        ("clients/test_tails.py::test_a_ring_that_was_interrupted_can_be_repeated",),
     ),
 )
 

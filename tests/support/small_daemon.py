@@ -199,7 +199,12 @@ class SmallDaemon:
 
     def stall(self) -> None:
         """Read nothing more from any peer of now."""
-        self.on_loop(lambda: [peer.transport.pause_reading() for peer in self.peers])
+
+        def stop_reading() -> None:
+            for peer in self.peers:
+                peer.transport.pause_reading()
+
+        self.on_loop(stop_reading)
 
     def tell_and_end(self, error: Error) -> None:
         """Send an error and the end of the data to every peer, and leave the connections there."""
