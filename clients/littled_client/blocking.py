@@ -49,7 +49,12 @@ from littled_client.conversation import (
     x_types_of,
 )
 from littled_client.conversions import Batch
-from littled_client.errors import ClientError, ConnectionLostError, RedirectedError
+from littled_client.errors import (
+    ClientError,
+    ConnectionLostError,
+    RecordingError,
+    RedirectedError,
+)
 from littled_client.joining import JOINED_SECONDS_MAX, lone
 from littled_client.outbox import Outbox
 from littled_client.places import MOVED_AWAY, Addresses, Place, Places
@@ -738,7 +743,7 @@ class Feeder:
         if self._recorder is not None:
             try:
                 self._recorder.write(message)
-            except OSError as failure:
+            except RecordingError as failure:
                 self._failure = failure
                 raise
 

@@ -47,7 +47,7 @@ _OFFLINE = {"server": "littled_client", "instance": "offline"}
 class RecordingWriter:
     """Writes one recording; a context manager.
 
-    Raises RecordingError when the file exists already or cannot be created.
+    Raises RecordingError when the file exists already or cannot be created or written.
     """
 
     def __init__(self, path: str | Path, welcome: Welcome, opened: Opened) -> None:
@@ -107,11 +107,12 @@ class RecordingWriter:
 
     def _append(self, data: bytes, count: int) -> None:
         """Write frames with so many examples, in place of some of which a part was written."""
-        if self._begun:  # and interrupted by a signal
-            self._file.seek(self._whole_bytes)
-            self._file.truncate()
-        self._begun = True
-        self._file.write(data)
+        try:
+            self._drop_part()
+            self._begun = True
+            self._file.write(data)
+        except OSError as error:
+            raise self._unwritten(error) from None
         whole_bytes, next_sequence = self._whole_bytes + len(data), self.next_sequence + count
         # All of it or nothing, as handlers of signals run behind calls.
         self._whole_bytes, self.next_sequence, self._begun = whole_bytes, next_sequence, False
@@ -128,8 +129,24 @@ class RecordingWriter:
             self.write(Examples(self._channel, self.next_sequence, *columns))
 
     def close(self) -> None:
-        """Write what is buffered and close the file."""
-        self._file.close()
+        """Write what is buffered and close the file; raise RecordingError when that cannot be."""
+        if self._file.closed:
+            return
+        try:
+            with self._file:
+                self._drop_part()
+        except OSError as error:
+            raise self._unwritten(error) from None
+
+    def _drop_part(self) -> None:
+        """Forget a part of a frame, which a signal has left if there is one."""
+        if self._begun:
+            self._file.seek(self._whole_bytes)
+            self._file.truncate()
+            self._begun = False
+
+    def _unwritten(self, error: OSError) -> RecordingError:
+        return RecordingError(f"cannot write {self.path}: {error.strerror}")
 
     def __enter__(self) -> Self:
         """Return the writer."""

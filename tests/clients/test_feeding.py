@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from io import BufferedWriter
 from pathlib import Path
 from typing import Any
 
@@ -130,17 +131,19 @@ async def test_what_was_fed_can_be_recorded(
 async def test_a_recording_that_cannot_be_written_ends_the_feeding(
     kind: str, daemon: SmallDaemon, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    class Full(BufferedWriter):
+        def write(self, _: object) -> int:
+            raise OSError(28, "No space left on device")
 
     async with client_of(kind, address, waits=QUICK) as client:
         feeder = client.feed("flights", record=tmp_path / "a.littled")
-        with pytest.raises(OSError, match="No space left"):  # noqa: PT012 - leaving raises
+        with pytest.raises(RecordingError, match="No space left"):  # noqa: PT012 - leaving raises
             async with feeder:
                 await feeder.send([1, 2], [0, 1])
                 await feeder.flush()
-                monkeypatch.setattr("littled_client.recordings.RecordingWriter.write", full)
-                with pytest.raises(OSError, match="No space left"):
+                file = feeder._recorder._file
+                monkeypatch.setattr(feeder._recorder, "_file", Full(file.detach()))
+                with pytest.raises(RecordingError, match=r"cannot write .*: No space left"):
                     await until_it_fails(lambda: one_and_flush(feeder))
                 await feeder.send_one(3, 1)
     assert daemon.examples("flights") == ([1, 2], [0, 1])

@@ -4917,6 +4917,7 @@ HTTP_WORK = (
 
 BLOCKING = "../../clients/littled_client/blocking.py"
 BLOCKING_TESTS = "clients/test_blocking.py"
+RECORDED = "daemon/cli/test_cli_recordings.py"
 INTERRUPTIONS = "clients/test_interruptions.py"
 
 CLIENT_FAULTS = (
@@ -4958,9 +4959,23 @@ CLIENT_FAULTS = (
     Mutant(
         "a half written frame that stays in a recording",
         "../../clients/littled_client/recordings.py",
-        "        if self._begun:  # and",
-        "        if False:  # and",
+        "        if self._begun:\n",
+        "        if False:\n",
         (f"{INTERRUPTIONS}::test_all_that_was_given_is_fed_once_wherever_a_call_is_interrupted",),
+    ),
+    Mutant(
+        "a recording that cannot be written and counts as a defect",
+        "../../clients/littled_client/recordings.py",
+        "            self._file.write(data)\n        except OSError as error:",
+        "            self._file.write(data)\n        except KeyError as error:",
+        (f"{RECORDED}::test_a_recording_that_cannot_be_written_is_said_to_be_one",),
+    ),
+    Mutant(
+        "a recording that is not whole and is left there",
+        "cli/recordings.py",
+        "            recording.unlink()\n",
+        "            pass\n",
+        (f"{RECORDED}::test_a_recording_that_cannot_be_written_is_said_to_be_one",),
     ),
     Mutant(
         "frames that an interruption keeps out of a recording",

@@ -56,14 +56,15 @@ def record(
         # The first batch says whether there are users, which stands at the recording's beginning.
         first = list(islice(batches, 1))
         names_users = any(len(batch) == 3 for batch in first)
-        with RecordingWriter.offline(recording, stream, kind, names_users=names_users) as writer:
-            try:
+        writer = RecordingWriter.offline(recording, stream, kind, names_users=names_users)
+        try:
+            with writer:
                 for batch in chain(first, batches):
                     writer.write_batch(*batch)
                     count += len(batch[1])
-            except BaseException:
-                recording.unlink()
-                raise
+        except BaseException:
+            recording.unlink()
+            raise
     console().print(f"{recording}: {number(count)} examples of {stream}")
 
 

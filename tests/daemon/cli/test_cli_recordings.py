@@ -1,6 +1,9 @@
 """Recordings: written offline or while feeding, replayed, resumed."""
 
+import resource
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,6 +68,32 @@ def test_a_recording_needs_its_suffix(littled: Littled, tmp_path: Path, name: st
     assert said.status == 1
     assert ".littled" in said.sentence
     assert not target.exists()
+
+
+def limit_files() -> None:
+    """As on a disk that is full after so many bytes of one file."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+@pytest.mark.parametrize("count", [3000, 20_000])  # which is met when it is closed, or before
+def test_a_recording_that_cannot_be_written_is_said_to_be_one(
+    count: int, daemon: Daemon, tmp_path: Path
+) -> None:
+    file = flights_csv(tmp_path / "flights.csv", count)
+    made, tee = tmp_path / "made.littled", tmp_path / "tee.littled"
+    for command in (
+        ["record", "flights", file, made, *COLUMNS, "--x-type", "u8"],
+        ["feed", "flights", file, *COLUMNS, "-a", daemon.address, "--record", tee],
+    ):
+        words = [sys.executable, "-m", "littled.cli", *map(str, command)]
+        done = subprocess.run(
+            words, preexec_fn=limit_files, capture_output=True, text=True, check=False
+        )
+        said = " ".join(done.stderr.split())
+        assert done.returncode == 1
+        assert f"cannot write {command[-1] if tee in command else made}: File too large" in said
+        assert "defect" not in said
+    assert not made.exists()
 
 
 def test_nothing_is_left_of_a_recording_that_failed(littled: Littled, tmp_path: Path) -> None:
