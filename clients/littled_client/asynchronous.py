@@ -601,7 +601,11 @@ class AsyncFeeder:
                 await self._joined()
             return
         while not self._has_room(piece.size_bytes):
-            await self._wait(partial(self._has_room, piece.size_bytes))
+            if not self._outbox.fits(piece):
+                for part in self._outbox.cut_again(piece):
+                    await self._send(part)
+                return
+            await self._wait(partial(self._is_ready_for, piece))
         message = self._outbox.take(piece)
         assert message is not None
         self._write_down(message)
@@ -610,6 +614,9 @@ class AsyncFeeder:
         if cast("_Link", self._link).send(message):
             # Others get their turn, and acknowledgements are read.
             await asyncio.sleep(0)
+
+    def _is_ready_for(self, piece: Piece) -> bool:
+        return self._has_room(piece.size_bytes) or not self._outbox.fits(piece)
 
     def _has_room(self, payload_bytes: int) -> bool:
         return self._depart() and self._link is not None and self._outbox.has_room(payload_bytes)

@@ -108,10 +108,7 @@ def cut_batch(
     place_bytes = 0 if resume is None else _checked_place(resume)
     room = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX - place_bytes) // example_bytes
     if kind.is_string and room < 1:
-        raise ExampleError(
-            f"an example of {example_bytes} bytes does not fit into a frame of the daemon, which "
-            f"takes {frame_bytes_max}"
-        )
+        raise _too_long(example_bytes, frame_bytes_max)
     most = max(1, min(limits.examples_per_frame_max, room))
     parts = (slice(start, start + most) for start in range(0, len(labels), most))
     return (
@@ -123,6 +120,36 @@ def cut_batch(
             resume if part.stop >= len(labels) else None,
         )
         for part in parts
+    )
+
+
+def cut_again(piece: Piece, frame_bytes_max: int) -> Iterator[Piece]:
+    """Yield a piece in smaller ones, for a daemon whose frames have become shorter.
+
+    Raises ExampleError where not even one of its examples fits any more.
+    """
+    x_bytes, y_bytes = len(piece.x) // piece.count, len(piece.y) // piece.count
+    users_bytes = 0 if piece.users is None else len(piece.users) // piece.count
+    example_bytes = x_bytes + y_bytes + users_bytes
+    place_bytes = 0 if piece.resume is None else _PLACE_BYTES_MAX
+    most = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX - place_bytes) // example_bytes
+    if most < 1:
+        raise _too_long(example_bytes, frame_bytes_max)
+    for start in range(0, piece.count, most):
+        end = min(start + most, piece.count)
+        yield Piece(
+            end - start,
+            piece.x[start * x_bytes : end * x_bytes],
+            piece.y[start * y_bytes : end * y_bytes],
+            None if piece.users is None else piece.users[start * users_bytes : end * users_bytes],
+            piece.resume if end == piece.count else None,
+        )
+
+
+def _too_long(example_bytes: int, frame_bytes_max: int) -> ExampleError:
+    return ExampleError(
+        f"an example of {example_bytes} bytes does not fit into a frame of the daemon, which "
+        f"takes {frame_bytes_max}"
     )
 
 

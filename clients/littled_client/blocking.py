@@ -654,6 +654,9 @@ class Feeder:
         while (message := self._outbox.take(piece)) is None:
             if self._outbox.joined:  # from another thread
                 self._depart()
+            elif not self._outbox.fits(piece):
+                self._send_all(self._outbox.cut_again(piece))
+                return
             else:
                 self._acknowledgements(wait=True)
         self._transmit(message)

@@ -15,6 +15,7 @@ from littled_client.batches import (
     FRAME_OVERHEAD_BYTES_MAX,
     Piece,
     check_named,
+    cut_again,
     cut_batch,
 )
 from littled_client.errors import ChangedStoreError, ClientError
@@ -214,6 +215,14 @@ class Outbox:
         check_named(users, wanted=self.names_users)
         digests = None if users is None else self._digests.array(users)
         return cut_batch(kind, x, y, self._frame_bytes_max, digests, resume)
+
+    def fits(self, piece: Piece) -> bool:
+        """Whether a piece fits into a frame; one that did may not do so after a lost connection."""
+        return _cost(piece.size_bytes) <= self._frame_bytes_max
+
+    def cut_again(self, piece: Piece) -> Iterator[Piece]:
+        """Return the pieces of one that does not fit any more; ExampleError if that cannot be."""
+        return cut_again(piece, self._frame_bytes_max)
 
     # --- inside ---------------------------------------------------------------------------------
 

@@ -7,7 +7,14 @@ import numpy as np
 import polars
 import pytest
 
-from littled_client.batches import cut_batch, example_arrays, labels_array, points_array
+from littled_client.batches import (
+    FRAME_OVERHEAD_BYTES_MAX,
+    cut_again,
+    cut_batch,
+    example_arrays,
+    labels_array,
+    points_array,
+)
 from littled_client.errors import ExampleError
 from littled_protocol.columns import point_type
 
@@ -122,3 +129,20 @@ def test_an_empty_batch_has_no_pieces(x_type: str, shape: tuple[int, ...]) -> No
 def test_a_wrong_batch_is_refused_before_its_first_piece() -> None:
     with pytest.raises(ExampleError):
         cut_batch(point_type("u8"), [1] * 10_000, [1] * 9_999 + [2], 4096)
+
+
+def test_a_piece_is_cut_again_for_shorter_frames() -> None:
+    """Its examples stay together with their labels and users, and the place comes with the last."""
+    kind, count = point_type("u16x3"), 1000
+    x = np.arange(3 * count, dtype=np.uint16).reshape(-1, 3)
+    users = np.arange(2 * count, dtype=np.uint64).reshape(-1, 2)
+    (whole,) = cut_batch(kind, x, np.arange(count) % 2, 1 << 20, users, b"place")
+    parts = list(cut_again(whole, 4096))
+    assert len(parts) > 1
+    assert all(part.size_bytes + FRAME_OVERHEAD_BYTES_MAX <= 4096 for part in parts)
+    assert [part.resume for part in parts] == [None] * (len(parts) - 1) + [b"place"]
+    assert sum(part.count for part in parts) == count
+    for column in ("x", "y", "users"):
+        assert b"".join(getattr(part, column) for part in parts) == getattr(whole, column)
+    with pytest.raises(ExampleError, match="does not fit into a frame"):
+        next(cut_again(whole, FRAME_OVERHEAD_BYTES_MAX + 20))

@@ -301,6 +301,32 @@ async def test_an_end_that_comes_together_with_an_answer_is_waited_out(
     assert daemon.examples("flights") == ([1, 2, 3, 4], [1, 1, 1, 1])
 
 
+async def test_a_batch_goes_on_where_the_daemon_comes_back_with_shorter_frames(
+    kind: str, daemon: SmallDaemon, address: str
+) -> None:
+    """All that a batch holds is cut before, and the rest of it has to be cut anew."""
+    x, y = numbers(200_000)
+    least = limits.credit_bytes_min
+    changed(daemon, credit_bytes=140_000, drop_after_frames=1, drops=1)
+    async with client_of(kind, address, waits=QUICK) as client, client.feed("flights") as feeder:
+        changed(daemon, credit_bytes=least, frame_bytes_max=limits.frame_bytes_max_min)
+
+        async def give() -> None:
+            await feeder.send(x, y)
+            await feeder.flush()
+
+        giving = beside(kind, give())
+        try:
+            await until(giving.done, 20.0)
+        finally:
+            if not giving.done():  # so that it ends
+                daemon.stop_listening()
+            await giving
+        assert feeder.acknowledged == 200_000
+    assert daemon.examples("flights") == (x, y)
+    assert daemon.credit_used_most <= 140_000
+
+
 async def test_a_feeder_needs_its_block(kind: str, address: str) -> None:
     async with client_of(kind, address) as client:
         feeder = client.feed("flights")

@@ -4917,6 +4917,7 @@ HTTP_WORK = (
 
 BLOCKING = "../../clients/littled_client/blocking.py"
 BLOCKING_TESTS = "clients/test_blocking.py"
+BOTH = "clients/test_both_clients.py"
 RECORDED = "daemon/cli/test_cli_recordings.py"
 INTERRUPTIONS = "clients/test_interruptions.py"
 
@@ -4976,6 +4977,27 @@ CLIENT_FAULTS = (
         "            recording.unlink()\n",
         "            pass\n",
         (f"{RECORDED}::test_a_recording_that_cannot_be_written_is_said_to_be_one",),
+    ),
+    Mutant(
+        "a batch that waits for ever behind a limit which has become lower",
+        BLOCKING,
+        "elif not self._outbox.fits(piece):",
+        "elif False:",
+        (f"{BOTH}::test_a_batch_goes_on_where_the_daemon_comes_back_with_shorter_frames",),
+    ),
+    Mutant(
+        "a batch of asyncio that waits for ever behind a limit which has become lower",
+        "../../clients/littled_client/asynchronous.py",
+        "or not self._outbox.fits(piece)",
+        "",
+        (f"{BOTH}::test_a_batch_goes_on_where_the_daemon_comes_back_with_shorter_frames",),
+    ),
+    Mutant(
+        "a place of a source that comes before the end of its batch",
+        "../../clients/littled_client/batches.py",
+        "piece.resume if end == piece.count else None,",
+        "piece.resume,",
+        ("clients/test_batches.py::test_a_piece_is_cut_again_for_shorter_frames",),
     ),
     Mutant(
         "frames that an interruption keeps out of a recording",
