@@ -668,7 +668,7 @@ class Feeder:
         when it is time, and for the last one that a frame takes.
         """
         outbox = self._outbox
-        if not outbox.full and time.monotonic() < self._due < math.inf:
+        if self._due < math.inf and not outbox.full and time.monotonic() < self._due:
             outbox.heard()
         elif self._busy:  # from the handler of a signal: the thread sends it
             self._tail.ring()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from littled_client.batches import (
@@ -229,10 +230,10 @@ class Outbox:
     @property
     def _numbered(self) -> int:
         """Number of the next example that gets one: numbered is what has been kept, in one step."""
-        try:
-            return _end(self._kept[-1][0])
-        except IndexError:
-            return self.acknowledged
+        if self._kept:
+            with suppress(IndexError):  # acknowledged just now, on another thread
+                return _end(self._kept[-1][0])
+        return self.acknowledged
 
     def _taken(self, piece: Piece, cost: int) -> Examples:
         message = self._message(piece)
