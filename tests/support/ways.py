@@ -62,8 +62,9 @@ class Site:
 
         async def announce() -> None:
             self.words = {LEARNER: words}
-            self.releases = Releases([LEARNER], lambda *_: [])
-            self.releases.announce([StoredRelease(LEARNER, release.version, encode(release), None)])
+            stored = [StoredRelease(LEARNER, release.version, encode(release), None)]
+            self.releases = Releases([LEARNER], lambda *_: stored)
+            self.releases.announce(stored)
 
         self._on_loop(announce)
 
