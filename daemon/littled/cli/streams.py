@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,9 +15,8 @@ from littled.cli.output import console, listed, notes, number, print_json
 from littled.cli.stores import planned, print_plans
 from littled.cli.storing import StoreFiles, archive_option, store_argument, store_options
 from littled.configuration import ConfigurationError, load_configuration
-from littled.engine import Engine, in_turns
+from littled.engine import Engine, in_turns, newest_usable
 from littled.groups.partitions import GroupRefused, check_streams
-from littled.learners.snapshot import SnapshotUnusable
 from littled.mechanisms.noise import KeyedNoise
 from littled.service.stored_plans import refuse_unknown, stored_plan
 from littled.store.errors import StoreError
@@ -147,14 +147,11 @@ class _Durable:
 def catch_up(store: Store, name: str) -> None:
     """Let a stream learn what is in its journal, as a daemon does when it starts. StoreError."""
     plan, noise = stored_plan(store, name), KeyedNoise(store.noise_key)
-    found = store.snapshot(name)
     with ThreadPoolExecutor(1) as executor:
-        outlet = _Durable(store)
-        try:
-            engine = Engine(plan, noise, outlet, executor, None if found is None else found[1])
-        except SnapshotUnusable:
+        make = partial(Engine, plan, noise, _Durable(store), executor)
+        engine, saved, has_unusable = newest_usable(store.snapshots(name), make)
+        if has_unusable and saved < 0:
             notes().print(f"note: the snapshot of {name} is not usable, replaying from the start")
-            engine = Engine(plan, noise, outlet, executor)
         engine.start()
         for together in in_turns(store.records(name, engine.record_number)):
             engine.apply_all(together)

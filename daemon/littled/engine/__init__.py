@@ -7,6 +7,7 @@ from littled.engine.journal import (
     Trainings,
     Transcript,
     in_turns,
+    newest_usable,
     replay,
 )
 from littled.engine.running import AtOnce, Progress, PublishedRule, Runner, progressive
@@ -22,6 +23,7 @@ __all__ = [
     "Trainings",
     "Transcript",
     "in_turns",
+    "newest_usable",
     "progressive",
     "replay",
 ]

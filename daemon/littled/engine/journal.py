@@ -23,11 +23,11 @@ was kept from the examples before it is forgotten.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -74,6 +74,7 @@ from littled_protocol.facts import (
 from littled_protocol.figures import figures_of, measured_by
 from littled_protocol.messages import Release
 
+Built = TypeVar("Built")
 SNAPSHOT_FORMAT = 2
 # Examples that a learner looks at in one step: so many words of noise take 1 MiB.
 EXAMPLES_AT_ONCE = 1 << 17
@@ -627,6 +628,23 @@ def replay(
     for together in in_turns(records):
         engine.apply_all(together)
     return transcript
+
+
+def newest_usable(
+    states: Iterable[tuple[int, bytes]], build: Callable[[bytes | None], Built]
+) -> tuple[Built, int, bool]:
+    """The engine of the newest state of which this version has a use, or of none.
+
+    states: newest first, each behind the number of the last record in it. Returns what was built,
+    that number, -1 without a state, and whether a newer state was of no use.
+    """
+    passed_over = False
+    for number, state in states:
+        try:
+            return build(state), number, passed_over
+        except snapshot.SnapshotUnusable:
+            passed_over = True
+    return build(None), -1, passed_over
 
 
 def in_turns(records: Iterable[Record]) -> Iterator[list[Record]]:

@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, Protocol
 
 from littled.budget.ledger import LedgerEntry
-from littled.engine import Outlet, in_turns
-from littled.learners.snapshot import SnapshotUnusable
+from littled.engine import Outlet, in_turns, newest_usable
 from littled.limits import (
     ENGINE_LONG_REST_SECONDS,
     ENGINE_MANY_EXAMPLES,
@@ -434,17 +434,12 @@ class Host:
             self._course.over.wait(seconds)
 
     def _restored(self, build: BuildEngine, noise: NoiseSource, executor: Executor) -> HostedEngine:
-        for number, state in self._store.snapshots(self.stream):
-            try:
-                engine = build(self._plan, noise, self._outlet, executor, state)
-            except SnapshotUnusable:
-                self._has_unusable = True
-            else:
-                self._saved_number = number
-                return engine
-        if self._has_unusable:
+        make = partial(build, self._plan, noise, self._outlet, executor)
+        states = self._store.snapshots(self.stream)
+        engine, self._saved_number, self._has_unusable = newest_usable(states, make)
+        if self._has_unusable and self._saved_number < 0:
             self._log.warning("snapshot not usable, replaying from the start", stream=self.stream)
-        return build(self._plan, noise, self._outlet, executor, None)
+        return engine
 
     def _forget_unusable(self) -> None:
         """Save the state, so that the store has no later one, whatever comes.
