@@ -86,9 +86,9 @@ WORK_AGAIN_UNITS = 5
 # With more values than this a message waits for its turn among those of all peers, and the loop
 # rests from them so many times as long as it took: they have a fifth of its time.
 SCAN_VALUES_MIN = 256
+SCAN_REST_TIMES = 4
 # As long as it takes at most, a message takes that turns out to be wrong.
 SCAN_UNITS_MAX = 4096
-SCAN_REST_TIMES = 4
 # What arrives in one read and is dealt with at once, if it takes no more units than this: a peer
 # that waits for each answer sends no more.
 DIRECT_BYTES_MAX = 4096

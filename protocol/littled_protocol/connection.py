@@ -264,6 +264,8 @@ class Connection:
 
         It then takes longer to decode than to look at so many of them, which is all that is done.
         """
+        if len(self._buffer) - self._offset <= values:  # most messages, at no price
+            return False
         start, whole = self._offset + limits.frame_prefix_bytes, self.frame_pending_bytes
         end = self._offset + whole
         if not values < whole <= self.frame_bytes_max or len(self._buffer) < end:

@@ -4562,7 +4562,7 @@ SCANNING = (
     Mutant(
         "a turn at many values that is never given back",
         "service/scanning.py",
-        "        self.pass_on(scanner)\n\n    def _schedule",
+        "        self.done(scanner)\n\n    def _schedule",
         "\n    def _schedule",
         (f"{SERVICE}/test_scanning.py::test_who_cannot_use_a_turn_passes_it_on_at_once",),
     ),

@@ -32,9 +32,9 @@ _CUTS: Final = {
         ('"', r'"[ \t\n\r]*', ""),
     )
 }
+_ANY_CUT: Final = re.compile(r"(?s:.*)(?=,)")
 # What may follow the digits of a number.
 _IN_NUMBERS: Final = frozenset(".eE")
-_ANY_CUT: Final = re.compile(r"(?s:.*)(?=,)")
 # Where brackets begin nothing.
 _STRINGS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 

@@ -26,6 +26,10 @@ class Line(Generic[Waiting]):
         """Return all who wait."""
         return (each for waiting in self._origins.values() for each in waiting)
 
+    def holds(self, waiting: Waiting, origin: str) -> bool:
+        """Return whether somebody of an origin waits."""
+        return waiting in self._origins.get(origin, ())
+
     def of(self, origin: str) -> int:
         """Return how many of one origin wait."""
         return len(self._origins.get(origin, ()))

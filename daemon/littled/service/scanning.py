@@ -23,7 +23,7 @@ class Scanner(Protocol):
         """Where it comes from."""
 
     def may_scan(self) -> None:
-        """Decode one now, and call `done`; or call `pass_on` or `leave`."""
+        """Decode one now, and call `done`, also if that cannot be now."""
 
 
 class Scanning:
@@ -33,14 +33,13 @@ class Scanning:
         """Begin without anybody."""
         self._loop = asyncio.get_running_loop()
         self._line: Line[Scanner] = Line()
-        self._waiting: set[Scanner] = set()
         self._turn_of: Scanner | None = None
         self._rest_ends = self._loop.time()
         self._scheduled = False
 
     def __contains__(self, scanner: Scanner) -> bool:
         """Return whether somebody waits for a turn."""
-        return scanner in self._waiting
+        return self._line.holds(scanner, scanner.origin)
 
     def ask(self, scanner: Scanner) -> bool:
         """Return whether it is this one's turn; otherwise `may_scan` is called when it is.
@@ -49,41 +48,37 @@ class Scanning:
         """
         if scanner is self._turn_of:
             return True
-        if scanner in self._waiting:
+        if scanner in self:
             return False
-        if self._turn_of is None and not self._waiting and self._loop.time() >= self._rest_ends:
+        if self._turn_of is None and not self._line and self._loop.time() >= self._rest_ends:
             self._turn_of = scanner
             return True
-        self._waiting.add(scanner)
         self._line.add(scanner, scanner.origin)
         self._schedule()
         return False
 
-    def done(self, scanner: Scanner, units: float) -> None:
-        """End a turn that took so much work, and rest; does nothing for anybody else."""
+    def done(self, scanner: Scanner, units: float = 0) -> None:
+        """End a turn that took so much work, none if it was not used; then rest.
+
+        Does nothing for who has no turn.
+        """
         if scanner is self._turn_of:
             self._turn_of = None
             self._rest_ends = self._loop.time() + SCAN_REST_TIMES * WORK_UNIT_SECONDS * units
             self._schedule()
 
-    def pass_on(self, scanner: Scanner) -> None:
-        """Let the next one have the turn, if it is this one's, who cannot use it now."""
-        self.done(scanner, 0)
-
     def leave(self, scanner: Scanner) -> None:
         """Forget somebody who is gone."""
-        self._waiting.discard(scanner)
         self._line.leave(scanner, scanner.origin)
-        self.pass_on(scanner)
+        self.done(scanner)
 
     def _schedule(self) -> None:
-        if self._waiting and self._turn_of is None and not self._scheduled:
+        if self._line and self._turn_of is None and not self._scheduled:
             self._scheduled = True
             self._loop.call_at(self._rest_ends, self._next)
 
     def _next(self) -> None:
         self._scheduled = False
         if self._turn_of is None and (scanner := self._line.take()) is not None:
-            self._waiting.discard(scanner)
             self._turn_of = scanner
             scanner.may_scan()

@@ -421,7 +421,7 @@ class Session(Guest, asyncio.BufferedProtocol):
             else:
                 self.has_work = left <= 0 and not self._connection.needs_data()
             if not self.has_work:
-                self._context.scanning.pass_on(self)
+                self._context.scanning.done(self)
             self._find_room()
         return units - left
 

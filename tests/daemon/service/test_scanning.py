@@ -53,7 +53,7 @@ class Scanner:
         if self.uses:
             self._line.done(self, UNITS)
         else:
-            self._line.pass_on(self)
+            self._line.done(self)
 
 
 async def test_turns_come_one_by_one_and_by_origin() -> None:
