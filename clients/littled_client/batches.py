@@ -106,7 +106,7 @@ def cut_batch(
         raise ExampleError("users needs one user for each example")
     example_bytes = kind.itemsize_bytes + 1 + (0 if users is None else limits.user_bytes)
     place_bytes = 0 if resume is None else _checked_place(resume)
-    room = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX - place_bytes) // example_bytes
+    room = _room(frame_bytes_max, place_bytes, example_bytes)
     if kind.is_string and room < 1:
         raise _too_long(example_bytes, frame_bytes_max)
     most = max(1, min(limits.examples_per_frame_max, room))
@@ -132,7 +132,7 @@ def cut_again(piece: Piece, frame_bytes_max: int) -> Iterator[Piece]:
     users_bytes = 0 if piece.users is None else len(piece.users) // piece.count
     example_bytes = x_bytes + y_bytes + users_bytes
     place_bytes = 0 if piece.resume is None else _PLACE_BYTES_MAX
-    most = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX - place_bytes) // example_bytes
+    most = _room(frame_bytes_max, place_bytes, example_bytes)
     if most < 1:
         raise _too_long(example_bytes, frame_bytes_max)
     for start in range(0, piece.count, most):
@@ -144,6 +144,11 @@ def cut_again(piece: Piece, frame_bytes_max: int) -> Iterator[Piece]:
             None if piece.users is None else piece.users[start * users_bytes : end * users_bytes],
             piece.resume if end == piece.count else None,
         )
+
+
+def _room(frame_bytes_max: int, place_bytes: int, example_bytes: int) -> int:
+    """How many examples fit into a frame, beside a place of so many bytes."""
+    return (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX - place_bytes) // example_bytes
 
 
 def _too_long(example_bytes: int, frame_bytes_max: int) -> ExampleError:

@@ -51,31 +51,25 @@ class Burst:
 
     def part(self, first: int, end: int) -> Burst:
         """Return some of the messages, at least one: from the first one to the one before `end`."""
-        x, y = len(self.x) // self.frames, len(self.y) // self.frames
-        users = len(self.users or b"") // self.frames
-        return replace(
-            self,
-            sequence=self.sequence + first * self.count,
-            frames=end - first,
-            x=self.x[first * x : end * x],
-            y=self.y[first * y : end * y],
-            users=None if self.users is None else self.users[first * users : end * users],
-        )
+        x, y, users = self._columns(first, end)
+        sequence = self.sequence + first * self.count
+        return replace(self, sequence=sequence, frames=end - first, x=x, y=y, users=users)
 
     def messages(self) -> Iterator[Examples]:
         """Return the messages one by one."""
-        x_bytes, y_bytes = len(self.x) // self.frames, len(self.y) // self.frames
-        users_bytes = len(self.users or b"") // self.frames
         for index in range(self.frames):
-            users = self.users
-            yield Examples(
-                self.channel,
-                self.sequence + index * self.count,
-                self.count,
-                self.x[index * x_bytes : (index + 1) * x_bytes],
-                self.y[index * y_bytes : (index + 1) * y_bytes],
-                None if users is None else users[index * users_bytes : (index + 1) * users_bytes],
-            )
+            sequence = self.sequence + index * self.count
+            columns = self._columns(index, index + 1)
+            yield Examples(self.channel, sequence, self.count, *columns)
+
+    def _columns(self, first: int, end: int) -> tuple[bytes, bytes, bytes | None]:
+        """Points, labels and users of some of the messages."""
+
+        def cut(column: bytes) -> bytes:
+            size = len(column) // self.frames
+            return column[first * size : end * size]
+
+        return cut(self.x), cut(self.y), None if self.users is None else cut(self.users)
 
 
 def decode_burst(buffer: bytearray, start: int, frames_max: int) -> Burst | None:

@@ -91,14 +91,16 @@ async def test_the_turn_of_who_leaves_lasts_as_long_as_its_thread() -> None:
         second.result()
 
 
-async def test_rows_are_read_one_body_at_a_time_whoever_leaves() -> None:
-    class Open:
-        def is_closed(self, _: str) -> bool:
-            return False
+def feeding_by(columns: Callable[..., object]) -> Feeding:
+    """Feeding of an open stream whose bodies are read by a test."""
+    intake = SimpleNamespace(is_closed=lambda _: False)
+    rows = SimpleNamespace(columns=columns)
+    return Feeding(cast("Intake", intake), {"flights": cast("StreamRows", rows)})
 
+
+async def test_rows_are_read_one_body_at_a_time_whoever_leaves() -> None:
     slow = Slow()
-    rows = cast("StreamRows", SimpleNamespace(columns=slow.read))
-    feeding = Feeding(cast("Intake", Open()), {"flights": rows})
+    feeding = feeding_by(slow.read)
     feed = Feed("flights", "p", 0)
     second = await leaves(slow, lambda: feeding.feed(feed, b"[[1,0]]", lines=False, origin="a"))
     assert "no rows" in str(second.exception())
@@ -115,13 +117,8 @@ async def test_long_questions_are_read_one_at_a_time_whoever_leaves(
 
 
 async def test_rows_of_one_origin_are_read_behind_one_body_of_another() -> None:
-    class Open:
-        def is_closed(self, _: str) -> bool:
-            return False
-
     order = Order()
-    rows = cast("StreamRows", SimpleNamespace(columns=order.columns))
-    feeding = Feeding(cast("Intake", Open()), {"flights": rows})
+    feeding = feeding_by(order.columns)
     feed = Feed("flights", "p", 0)
     crowd = [f"crowd {number}".encode() for number in range(8)]
     asking = [

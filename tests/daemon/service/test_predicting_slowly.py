@@ -104,16 +104,22 @@ def test_a_stop_does_not_wait_for_ever(store: Path) -> None:
     assert check(store) == 1
 
 
+def ask_ahead_of_the_engine(peer: Peer, store: Path) -> tuple[bytes, bytes]:
+    """Ask from a window whose season an engine has not opened yet; return what was fed."""
+    peer.open(STREAM, "p")
+    x, y = examples(HORIZON + 100)
+    peer.feed(0, x, y)
+    peer.acknowledged(len(x))
+    wait_for_file(store / "learning")
+    peer.send(question(1), Ping(1))
+    assert peer.expect(Pong) == Pong(1)
+    return x, y
+
+
 def test_a_stop_does_not_wait_for_who_waits_for_a_season(store: Path) -> None:
     """The engine may have much to learn until then; asked again, the request has its answer."""
     with serving(store, engine="slow") as daemon, Peer.greet(daemon.unix) as peer:
-        peer.open(STREAM, "p")
-        x, y = examples(HORIZON + 100)
-        peer.feed(0, x, y)
-        peer.acknowledged(len(x))
-        wait_for_file(store / "learning")
-        peer.send(question(1), Ping(1))
-        assert peer.expect(Pong) == Pong(1)
+        ask_ahead_of_the_engine(peer, store)
         began = time.monotonic()
         daemon.process.send_signal(signal.SIGTERM)
         assert peer.error() == "shutting_down"
@@ -128,13 +134,7 @@ def test_a_stop_does_not_wait_for_who_waits_for_a_season(store: Path) -> None:
 def test_a_stop_acknowledges_what_came_beside_a_question_that_waits(store: Path) -> None:
     """The session that gets no answer ends, and what it has fed before is committed by then."""
     with serving(store, engine="slow") as daemon, Peer.greet(daemon.unix) as peer:
-        peer.open(STREAM, "p")
-        x, y = examples(HORIZON + 100)
-        peer.feed(0, x, y)
-        peer.acknowledged(len(x))
-        wait_for_file(store / "learning")
-        peer.send(question(1), Ping(1))
-        assert peer.expect(Pong) == Pong(1)
+        x, y = ask_ahead_of_the_engine(peer, store)
         daemon.process.send_signal(signal.SIGSTOP)
         first = len(x)
         # In many commits, so that some are under way when the stop begins.
