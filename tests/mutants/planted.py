@@ -4634,6 +4634,51 @@ STARTS = (
         (f"{HOST}::test_a_start_leaves_for_later_what_nobody_knows_of",),
     ),
     Mutant(
+        "a start that waits for trainings which nobody begins any more",
+        "engine/journal.py",
+        "    with suppress(Exception):\n        training.exception()",
+        "    import concurrent.futures as futures\n    futures.wait((training,))",
+        (
+            f"{HOST}::test_a_replay_ends_whose_training_is_cancelled_while_it_waits_in_line",
+            f"{HOST}::test_an_engine_ends_whose_training_is_cancelled_while_it_waits_in_line",
+        ),
+    ),
+    Mutant(
+        "facts that are told after a whole turn",
+        "service/host.py",
+        "                self._tell_status()\n                if self._stopping.is_set():\n"
+        "                    return\n            yield training\n",
+        "                if self._stopping.is_set():\n"
+        "                    return\n            yield training\n        self._tell_status()\n",
+        (f"{HOST}::test_facts_are_told_with_each_record_in_which_something_is_published",),
+    ),
+    Mutant(
+        "facts that are told where nothing was published",
+        "service/host.py",
+        "        if self._outlet.published > self._told:\n",
+        "        if True:\n",
+        (f"{HOST}::test_what_is_shown_changes_only_with_a_release",),
+    ),
+    Mutant(
+        "the newest version beside an older rule",
+        "service/daemon.py",
+        '        said = {**facts, "version": newest.version, "epoch": newest.epoch}\n'
+        "        if newest.rule is not None:\n",
+        '        said = {**facts, "version": newest.version, "epoch": newest.epoch}\n'
+        "        if False:\n",
+        (
+            f"{SERVICE}/test_daemon.py"
+            "::test_what_is_said_of_a_rule_is_of_its_version_between_two_trainings",
+        ),
+    ),
+    Mutant(
+        "a partition whose daemon could not be prepared and is kept",
+        "groups/running.py",
+        "        except (CannotServe, OSError) as error:\n",
+        "        except CannotServe as error:\n",
+        (f"{GROUPS}/test_running.py",),
+    ),
+    Mutant(
         "a replay that saves nothing on the way",
         "service/host.py",
         "        self._save_if_worth_it(known)\n",
@@ -4664,8 +4709,8 @@ STARTS = (
     Mutant(
         "a start that asks for the time after whole turns",
         "service/host.py",
-        "        if training is None:\n            return\n        wait",
-        "        if training is None:\n            continue\n        wait",
+        "        if training is None:\n            return\n        wait_for",
+        "        if training is None:\n            continue\n        wait_for",
         (f"{HOST}::test_a_start_learns_no_longer_than_it_is_told_to_whatever_a_turn_has",),
     ),
     Mutant(

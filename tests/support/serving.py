@@ -17,12 +17,12 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgpack
 
@@ -56,6 +56,7 @@ from littled_protocol.messages import (
 )
 from support.copying import Copy, anew
 
+T = TypeVar("T")
 WAIT_SECONDS = 60.0
 CANARY = "canary-0815"
 STORE_STATUS = 3
@@ -123,7 +124,8 @@ class Serving:
         prefix: a command that runs another one. unix: its socket, if not beside the store.
 
         how: engine="chatty" (publishes a large release for every record), "slow" (makes the file
-        STORE/learning, then waits for STORE/go), "failing" (raises at the first record);
+        STORE/learning, then waits for STORE/go), "held" (trains once, then waits for STORE/go),
+        "failing" (raises at the first record);
         limits={"module.NAME": value} in the daemon's modules; tcp, http (port 0 means any),
         token or token_file, plaintext, tls={"certificate": file, "key": file, "client_ca": file};
         file_bytes_max: no file may grow beyond this; inherit=[descriptors] handed over as a service
@@ -367,8 +369,9 @@ class ChattyEngine:
 
     def learning(self, records: Sequence[Record]) -> Trainings:
         """Publish the same, without any training."""
-        self.apply_all(records)
-        yield from ()
+        for record in records:
+            self.apply_all([record])
+            yield None
 
     def snapshot(self) -> bytes:
         """Return nothing that could be of use."""
@@ -406,6 +409,37 @@ class SlowEngine(Engine):
         while not self.gate.exists():
             time.sleep(0.01)
         yield from super().learning(records)
+
+
+class HeldEngine(Engine):
+    """Trains once, and then not again before a file appears."""
+
+    def __init__(
+        self,
+        plan: StreamPlan,
+        noise: NoiseSource,
+        outlet: Outlet,
+        executor: Executor,
+        state: bytes | None = None,
+    ) -> None:
+        """Hold trainings up wherever they are made."""
+        super().__init__(plan, noise, outlet, _HeldTrainings(executor), state)
+
+
+class _HeldTrainings(Executor):
+    def __init__(self, inner: Executor) -> None:
+        self._inner, self._trainings = inner, 0
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        self._trainings += 1
+        held = self._trainings > 1
+
+        def trained() -> T:
+            while held and not SlowEngine.gate.exists():
+                time.sleep(0.01)
+            return fn(*args, **kwargs)
+
+        return self._inner.submit(trained)
 
 
 class FailingEngine(Engine):
@@ -460,6 +494,7 @@ ENGINES: dict[str, Any] = {
     "real": Engine,
     "chatty": ChattyEngine,
     "slow": SlowEngine,
+    "held": HeldEngine,
     "failing": FailingEngine,
 }
 

@@ -9,6 +9,7 @@ from littled.engine.journal import (
     in_turns,
     newest_usable,
     replay,
+    wait_for,
 )
 from littled.engine.running import AtOnce, Progress, PublishedRule, Runner, progressive
 
@@ -26,4 +27,5 @@ __all__ = [
     "newest_usable",
     "progressive",
     "replay",
+    "wait_for",
 ]

@@ -24,7 +24,8 @@ was kept from the examples before it is forgotten.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar, cast
@@ -665,7 +666,16 @@ def _finish(trainings: Trainings) -> None:
     """Wait for each training, until there are none."""
     for training in trainings:
         if training is not None:
-            wait((training,))
+            wait_for(training)
+
+
+def wait_for(training: Future[Any]) -> None:
+    """Wait until a training is done, has failed or is cancelled, which its result will tell.
+
+    `concurrent.futures.wait` never returns for one that a shutdown cancelled while it was queued.
+    """
+    with suppress(Exception):
+        training.exception()
 
 
 def _slice(examples: Examples, start: int, stop: int) -> Examples:

@@ -39,7 +39,10 @@ class Daemon:
     """A process that serves a partition, from its start to its end."""
 
     def __init__(self, folder: Path, partition: int, ready: Callable[[int], None]) -> None:
-        """Listen for what it will say. folder: for a socket. ready: told when it serves."""
+        """Listen for what it will say. folder: for a socket. ready: told when it serves.
+
+        Raises OSError where that cannot be.
+        """
         self._partition = partition
         self._ready = ready
         self._loop = asyncio.get_running_loop()
@@ -49,7 +52,11 @@ class Daemon:
         self._path.unlink(missing_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         self._socket.setblocking(False)
-        self._socket.bind(str(self._path))
+        try:
+            self._socket.bind(str(self._path))
+        except OSError:
+            self._socket.close()
+            raise
         self._loop.add_reader(self._socket, self._hear)
         self._until = self._loop.time() + GROUP_START_SECONDS
         self._stopping = False

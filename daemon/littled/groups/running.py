@@ -219,19 +219,17 @@ class Running:
     async def _serve(self, partition: int) -> None:
         """Run a daemon until it ends."""
         settings = self._settings
-        daemon = Daemon(self._folder, partition, lambda p: self._events.put_nowait(Ready(p)))
-        self._daemons[partition] = daemon
         try:
+            daemon = Daemon(self._folder, partition, lambda p: self._events.put_nowait(Ready(p)))
+            self._daemons[partition] = daemon
             arguments = settings.command(self._directory, partition)
             status = await daemon.run(arguments, os.environ)
-        except OSError:
-            status = _NOT_STARTED
-        except CannotServe as error:
+        except (CannotServe, OSError) as error:
             self._log.error(
                 "partition cannot be served here", partition=partition, reason=str(error)
             )
-            status = NEEDS_ATTENTION
-        del self._daemons[partition]
+            status = NEEDS_ATTENTION if isinstance(error, CannotServe) else _NOT_STARTED
+        self._daemons.pop(partition, None)
         tenure = self._member.held.get(partition)
         wanted = tenure is not None and tenure.phase is Phase.STOPPING
         if wanted:

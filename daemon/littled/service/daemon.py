@@ -103,7 +103,7 @@ from littled_protocol.columns import Points, point_type
 from littled_protocol.errors import ErrorCode, RefusalCode
 from littled_protocol.figures import figures_of, measured_by
 from littled_protocol.messages import Predict
-from littled_protocol.rules import PLAIN
+from littled_protocol.rules import PLAIN, rule_from_dict
 
 # The name that a socket unit gives to a socket for HTTP; every other name means the protocol.
 HTTP_SOCKET_NAME = "http"
@@ -787,7 +787,7 @@ class Daemon:
     def _learners(self, stream: str) -> dict[str, Any]:
         """Facts about the stream's learners of both kinds."""
         learners: dict[str, Any] = {
-            name: self._with_newest_version(f"{stream}/{name}", facts)
+            name: self._with_newest_release(stream, name, facts)
             for name, facts in self._status[stream]["learners"].items()
         }
         answering = self._answering.get(stream)
@@ -795,14 +795,21 @@ class Daemon:
             return learners
         return learners | answering.status(self.intake.position(stream))
 
-    def _with_newest_version(self, learner: str, facts: Status) -> Status:
-        """Facts about a learner, whose version is never behind what its subscribers have seen.
+    def _with_newest_release(self, stream: str, name: str, facts: Status) -> Status:
+        """Facts about a learner, which are never behind what its subscribers have seen.
 
-        An engine tells its facts when it has learned all that it took, which may be a while later.
+        An engine tells its facts after each record, which may have many releases with a long
+        training before each.
         """
-        if "version" not in facts or self.releases.version(learner) <= facts["version"]:
+        newest = self.releases.latest(f"{stream}/{name}")
+        if newest is None or newest.version <= facts["version"]:
             return facts
-        return {**facts, "version": self.releases.version(learner)}
+        said = {**facts, "version": newest.version, "epoch": newest.epoch}
+        if newest.rule is not None:
+            rule = rule_from_dict(newest.rule)
+            said["rule"] = rule.describe(self._plan_of[stream].words[name])
+        said["halted"] = newest.kind == "halt"
+        return said | {"calls_left": 0, "next_call": None} if said["halted"] else said
 
     def metrics(self, accepted: str, sees: Callable[[str], bool]) -> Making[tuple[bytes, str]]:
         """Make metrics in a format that is accepted, and the type of the content."""

@@ -17,7 +17,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor, Future, wait
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +25,7 @@ from itertools import chain
 from typing import Any, Protocol
 
 from littled.budget.ledger import LedgerEntry
-from littled.engine import Outlet, in_turns, newest_usable
+from littled.engine import Outlet, in_turns, newest_usable, wait_for
 from littled.limits import (
     ENGINE_LONG_REST_SECONDS,
     ENGINE_MANY_EXAMPLES,
@@ -207,9 +207,9 @@ class First:
 class StoreOutlet:
     """Writes an engine's charges and releases through the writer, then shows the releases.
 
-    `published` says whether anything became public since it was last set to False; what the daemon
-    shows of a stream changes at those moments only, so that it tells nothing of how long a joint
-    training took or whether one is running.
+    `published` counts how often anything became public; what the daemon shows of a stream changes
+    at those moments only, so that it tells nothing of how long a joint training took or whether one
+    is running.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class StoreOutlet:
         self._observer = observer
         self._seasons = seasons or Seasons()
         self._first: First | None = None
-        self.published = False
+        self.published = 0
 
     def hold(self) -> First:
         """Only collect, from here on until `let_go`, what is published."""
@@ -252,7 +252,7 @@ class StoreOutlet:
         self._show(releases, entries)
 
     def _show(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
-        self.published = True
+        self.published += 1
         self._observer.releases(releases)
         if entries:
             # charges that come together open a season
@@ -305,6 +305,8 @@ class Host:
         self._has_unusable = False
         self._saved_at = time.monotonic()
         self._saved_bytes = 0
+        # How often something had become public when it was last saved, and when that was last told.
+        self._saved_published = self._told = 0
         # How long replaying takes what was learned since the last snapshot, and how long it may.
         self._replay_seconds = 0.0
         self._replay_seconds_max = max(REPLAY_SECONDS / streams, REPLAY_STREAM_SECONDS_MIN)
@@ -354,6 +356,7 @@ class Host:
                 for record in chain(left, *turns):
                     self.put(record)
                 break
+        self._told = self._outlet.published
         status = engine.status()
         # a snapshot may have been taken after the season was opened
         self.seasons.reach(status["season"])
@@ -366,7 +369,6 @@ class Host:
         A turn may have a training for each of its records, so both are asked in between.
         """
         engine, known = self._hosted(), 0
-        self._outlet.published = False
         trainings = engine.learning(records)
         while known < len(records) and not self._replays_enough(records[known], catching):
             self._report()
@@ -491,23 +493,28 @@ class Host:
             yield self._waiting.popleft()
 
     def _learn(self, records: Sequence[Record]) -> Iterator[Next]:
-        engine = self._hosted()
-        self._outlet.published = False
-        for training in engine.learning(records):
-            if training is None and self._stopping.is_set():
-                return
+        for training in self._hosted().learning(records):
+            if training is None:
+                self._tell_status()
+                if self._stopping.is_set():
+                    return
             yield training
         self._observer.learned(self.stream, records)
-        if self._outlet.published:
-            self._observer.status(self.stream, engine.status())
         self._save_if_worth_it(records)
+
+    def _tell_status(self) -> None:
+        """Tell the facts after a record in which something became public, and only then."""
+        if self._outlet.published > self._told:
+            self._told = self._outlet.published
+            self._observer.status(self.stream, self._hosted().status())
 
     def _save_if_worth_it(self, records: Sequence[Record]) -> None:
         """Save a snapshot after records, where replaying them all would take too long."""
         self._replay_seconds += _replay_seconds(records)
         worth = SNAPSHOT_BYTE_SECONDS * self._saved_bytes
         since = time.monotonic() - self._saved_at
-        trained = self._outlet.published and since >= max(SNAPSHOT_RELEASE_SECONDS, worth)
+        trained = self._outlet.published > self._saved_published
+        trained = trained and since >= max(SNAPSHOT_RELEASE_SECONDS, worth)
         if trained or self._replay_seconds >= max(self._replay_seconds_max, worth):
             self._save()
 
@@ -521,6 +528,7 @@ class Host:
         self._writer.call(lambda: self._store.save_snapshot(self.stream, number, state))
         self._saved_number, self._saved_bytes = number, len(state)
         self._saved_at = time.monotonic()
+        self._saved_published = self._outlet.published
         self._replay_seconds = 0.0
 
     def _hosted(self) -> HostedEngine:
@@ -555,7 +563,7 @@ def _wait_until_settled(trainings: Iterator[Future[Any] | None]) -> None:
     for training in trainings:
         if training is None:
             return
-        wait((training,))
+        wait_for(training)
 
 
 def _examples(records: Iterable[Record]) -> int:

@@ -44,6 +44,7 @@ from littled_protocol.messages import (
     Status,
     StatusRequest,
 )
+from littled_protocol.rules import rule_from_dict
 from support.networks import needs_version_six
 from support.serving import (
     CANARY,
@@ -237,6 +238,29 @@ def test_a_stop_during_a_replay_is_quick(store: Path) -> None:
         (store / "go").touch()
         assert again.ended() == 0
         assert "ready" not in [line["event"] for line in again.lines]
+
+
+def test_what_is_said_of_a_rule_is_of_its_version_between_two_trainings(store: Path) -> None:
+    """An engine tells its facts after each record, and a record may lead to many trainings."""
+    with serving(store, engine="held") as daemon, Peer.greet(daemon.unix) as peer:
+        with Peer.greet(daemon.unix) as subscriber:
+            subscriber.subscribe("flights/late")
+            first = subscriber.expect(Release)
+            x, y = examples(10 * BATCH, 1)
+            peer.open("flights", "me")
+            peer.feed(0, x.tobytes(), y.tobytes())
+            second = subscriber.expect(Release)
+        assert second.version == 2
+        assert second.rule != first.rule
+        peer.send(StatusRequest())
+        while not isinstance(status := peer.receive(), Status):
+            assert isinstance(status, Ack)
+        facts = status.body["streams"]["flights"]["learners"]["late"]
+        said = rule_from_dict(second.rule).describe()
+        assert (facts["version"], facts["epoch"], facts["rule"]) == (2, second.epoch, said)
+        assert facts["calls_left"] > 0
+        (store / "go").touch()
+        assert daemon.stop() == 0
 
 
 LISTEN_AT_ONCE = {"littled.service.daemon.START_LEARNING_SECONDS": 0}

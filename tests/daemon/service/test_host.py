@@ -6,7 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.engine import Engine, Trainings, in_turns, replay
+from littled.engine import Engine, Trainings, Transcript, in_turns, replay
 from littled.limits import RECORD_OVERHEAD_BYTES
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
@@ -171,10 +171,41 @@ def test_what_is_shown_changes_only_with_a_release(bench: Bench) -> None:
     host, shown = bench.host()
     host.start()
     before = list(shown.statuses)
-    bench.learn(host, shown, [bench.append(b"\x80" * 5, b"\1" * 5) for _ in range(5)])
+    bench.learn(host, shown, [bench.append(b"\x80" * 5, b"\1" * 5)])  # by itself
+    bench.learn(host, shown, [bench.append(b"\x80" * 5, b"\1" * 5) for _ in range(4)])
     stop(host)
     assert shown.statuses == before
     assert len(shown.released) == 1
+
+
+def test_facts_are_told_with_each_record_in_which_something_is_published(bench: Bench) -> None:
+    """Not only after a turn, which may have thousands of records with a training in each."""
+    host, shown = bench.host()
+    records = changing_stream(bench)
+    for record in records:
+        host.put(record)
+    host.start()
+    bench.wait_for(shown, records[-1].number)
+    stop(host)
+    told = [(each["position"], each["learners"]["late"]) for each in shown.statuses[1:]]
+    assert len(told) > len(records) / 2
+    engine, transcript = replayed_alone(bench)
+    expected = []
+    for record in records:
+        before = len(transcript.releases)
+        engine.apply(record)
+        if len(transcript.releases) > before:
+            status = engine.status()
+            expected.append((status["position"], status["learners"]["late"]))
+    assert told == expected
+
+
+def replayed_alone(bench: Bench) -> tuple[Engine, Transcript]:
+    """An engine at the start of the journal, and what it will have published."""
+    transcript = Transcript()
+    engine = Engine(bench.plan, bench.noise, transcript, bench.executor)
+    engine.start()
+    return engine, transcript
 
 
 def learned_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> tuple[Host, RecordingObserver]:
@@ -567,6 +598,47 @@ def test_a_host_whose_training_is_refused_at_the_end_of_a_daemon_ends_quietly(
     assert [type(each) for each in shown.errors] == [RuntimeError] * (not abandoned)
     saved = bench.store.snapshot(STREAM)
     assert saved is None or saved[0] < 3
+
+
+class Queueing(ThreadPoolExecutor):
+    """Has something else to do until `go`, so that trainings wait in line."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.queued, self.go = threading.Event(), threading.Event()
+        super().submit(self.go.wait, 20)
+
+    def submit(self, fn: Any, /, *args: Any, **named: Any) -> Any:
+        training = super().submit(fn, *args, **named)
+        self.queued.set()
+        return training
+
+
+def test_a_replay_ends_whose_training_is_cancelled_while_it_waits_in_line(bench: Bench) -> None:
+    """The start of another stream has failed, so the daemon is over and trains nothing more."""
+    bench.append(*flights(3_000, 1))
+    trainer = bench.executor = Queueing()
+    with ThreadPoolExecutor(1) as threads:
+        replayed = threads.submit(bench.begin, bench.idle_host(RecordingObserver()))
+        assert trainer.queued.wait(20)
+        trainer.shutdown(wait=False, cancel_futures=True)
+        try:
+            assert isinstance(replayed.exception(20), CancelledError)
+        finally:
+            trainer.go.set()
+
+
+def test_an_engine_ends_whose_training_is_cancelled_while_it_waits_in_line(bench: Bench) -> None:
+    record, trainer = bench.append(*flights(3_000, 1)), Queueing()
+    engine = Engine(bench.plan, bench.noise, Transcript(), trainer)
+    with ThreadPoolExecutor(1) as threads:
+        learned = threads.submit(engine.apply, record)
+        assert trainer.queued.wait(20)
+        trainer.shutdown(wait=False, cancel_futures=True)
+        try:
+            assert isinstance(learned.exception(20), CancelledError)
+        finally:
+            trainer.go.set()
 
 
 def test_a_writer_that_stopped_ends_a_host_quietly(bench: Bench) -> None:
