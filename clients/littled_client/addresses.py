@@ -13,6 +13,7 @@ from littled_client.errors import AddressError
 ADDRESS_VARIABLE = "LITTLED_ADDRESS"
 SYSTEM_SOCKET = "/run/littled/littled.sock"
 SESSION_SOCKET_NAME = "littled.sock"
+NO_HOST = "is no name of a machine; between its dots there have to be 1 to 63 characters"
 
 # A socket's path must fit into sun_path, 108 bytes with its closing zero on Linux.
 _PATH_BYTES_MAX = 107
@@ -127,4 +128,15 @@ def _tcp_address(text: str) -> TcpAddress:
         raise AddressError(f"the address {text!r} is neither unix:PATH nor HOST:PORT")
     if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65_535):
         raise AddressError(f"the address {text!r} has no port from 1 to 65535 after its last colon")
+    if not is_host(host):
+        raise AddressError(f"{host!r} in the address {text!r} {NO_HOST}")
     return TcpAddress(host, int(port))
+
+
+def is_host(name: str) -> bool:
+    """Whether a resolver and a certificate can be asked about this name of a machine."""
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        return False
+    return bool(name)

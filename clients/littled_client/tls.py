@@ -6,7 +6,7 @@ import ssl
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from littled_client.addresses import Address, TcpAddress
+from littled_client.addresses import NO_HOST, Address, TcpAddress, is_host
 from littled_client.errors import AddressError, ConnectionLostError, TlsError
 
 # Why OpenSSL ends a handshake with somebody who speaks no TLS at all, by its versions.
@@ -27,6 +27,11 @@ class Tls:
     certificate: str | Path | None = None
     key: str | Path | None = None
     server_name: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse, with TlsError, a name that no certificate can be for."""
+        if self.server_name is not None and not is_host(self.server_name):
+            raise TlsError(f"the server name {self.server_name!r} {NO_HOST}")
 
     def context(self) -> ssl.SSLContext:
         """Read the files, which may change between connections; raises TlsError."""

@@ -11,7 +11,8 @@ from littled_client.addresses import (
     default_address,
     parse_address,
 )
-from littled_client.errors import AddressError
+from littled_client.errors import AddressError, TlsError
+from littled_client.tls import Tls
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,8 @@ def test_written_forms_parse_and_print_back(text: str, address: UnixAddress | Tc
         "::1:4040",
         "http://localhost:4040",
         "local host:4040",
+        "a..b:4040",
+        f"{'a' * 64}.example:4040",
         "unix:" + "x" * 108,
     ],
 )
@@ -54,6 +57,18 @@ def test_anything_else_is_refused_with_a_sentence(text: str) -> None:
         parse_address(text)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) > 30
+
+
+@pytest.mark.parametrize("name", ["", ".example", "a..b", "a" * 64])
+def test_a_name_that_no_certificate_is_for_is_refused(name: str) -> None:
+    with pytest.raises(TlsError, match="is no name of a machine"):
+        Tls(server_name=name)
+
+
+@pytest.mark.parametrize("name", ["example.", "a" * 63, "bücher.example", "127.0.0.1", "::1"])
+def test_any_other_name_is_taken(name: str) -> None:
+    assert Tls(server_name=name).server_name == name
+    assert parse_address(f"[{name}]:4040") == TcpAddress(name, 4040)
 
 
 @pytest.mark.parametrize("text", ["http://localhost:4040", "https://[::1]:4040/status"])

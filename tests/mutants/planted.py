@@ -5084,6 +5084,23 @@ CLIENT_FAULTS = (
     ),
 )
 
+ADDRESSES = (
+    Mutant(
+        "a start that takes the socket of a daemon that is still starting",
+        "service/listeners.py",
+        "                if _is_bound(path):\n",
+        "                if False:\n",
+        (f"{SERVICE}/test_listeners.py",),
+    ),
+    Mutant(
+        "a host name that nothing can be asked about",
+        "../../clients/littled_client/addresses.py",
+        "    except UnicodeError:\n        return False\n    return bool(name)",
+        "    except UnicodeError:\n        return True\n    return bool(name)",
+        ("clients/test_addresses.py",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
     *CLUSTER,
@@ -5097,6 +5114,7 @@ MUTANTS = (
     *GROWTH,
     *MOVES,
     *STARTS,
+    *ADDRESSES,
     *SCANNING,
     *TRAININGS,
     *HTTP_WORK,

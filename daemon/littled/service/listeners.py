@@ -33,6 +33,8 @@ from littled_client.errors import AddressError
 # Only the daemon's own user: others come in through a socket unit, which has modes and groups.
 _SOCKET_MODE = 0o600
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
+# Unix sockets of this machine, a line each, with the path in the last of eight columns.
+_KERNEL_SOCKETS = Path("/proc/net/unix")
 # What the kernel says of the process at the other end of a Unix socket: pid, uid, gid.
 _CREDENTIALS = struct.Struct("iII")
 
@@ -92,8 +94,8 @@ class Listener:
 def bind_unix(path: Path) -> Listener:
     """Bind a Unix socket with mode 0600; a dead socket in its place is removed.
 
-    Raises ListenError when something is there that listens or is no socket, and when the path is
-    too long or cannot be made.
+    Raises ListenError when something is there that listens, is about to or is no socket, and when
+    the path is too long or cannot be made.
     """
     try:
         parse_address(f"unix:{path}")
@@ -216,6 +218,20 @@ def _remove_dead(path: Path) -> None:
             try:
                 probe.connect(str(path))
             except ConnectionRefusedError:
+                if _is_bound(path):
+                    raise ListenError(
+                        f"another program has taken unix:{path} and will listen there; stop it, or "
+                        "choose another path"
+                    ) from None
                 path.unlink()
                 return
     raise ListenError(f"another program listens on unix:{path}; stop it, or choose another path")
+
+
+def _is_bound(path: Path) -> bool:
+    """Whether some process has this path, as the kernel tells: one that has not listened so far."""
+    try:
+        sockets = _KERNEL_SOCKETS.read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return False
+    return any(each.split(maxsplit=7)[7:] == [str(path)] for each in sockets)

@@ -50,6 +50,17 @@ def test_a_live_socket_is_left_alone(tmp_path: Path, backlog_full: bool) -> None
         assert path.exists()
 
 
+def test_the_socket_of_a_daemon_that_is_still_starting_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "of one that starts.sock"
+    starting = bind_unix(path)
+    with pytest.raises(ListenError, match=r"another program has taken unix:.* and will listen"):
+        bind_unix(path)
+    assert path.stat().st_ino == starting.inode
+    starting.socket.close()  # as a kill does, which leaves the file
+    bind_unix(path).close()
+    assert not path.exists()
+
+
 def test_a_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_text("mine")
