@@ -50,6 +50,7 @@ from littled_client.errors import (
     ConnectionLostError,
     RecordingError,
     RedirectedError,
+    again,
 )
 from littled_client.joining import JOINED_SECONDS_MAX, lone
 from littled_client.outbox import Outbox
@@ -596,7 +597,7 @@ class AsyncFeeder:
         """Send a piece of a batch after all that has joined; a single example joins that."""
         if piece.count == 1 and piece.resume is None:
             if self._failure is not None:
-                raise self._failure
+                raise again(self._failure)
             if self._outbox.join_piece(piece):
                 await self._joined()
             return
@@ -610,7 +611,7 @@ class AsyncFeeder:
         assert message is not None
         self._write_down(message)
         if self._failure is not None:
-            raise self._failure
+            raise again(self._failure)
         if cast("_Link", self._link).send(message):
             # Others get their turn, and acknowledgements are read.
             await asyncio.sleep(0)
@@ -690,7 +691,7 @@ class AsyncFeeder:
     async def _wait(self, ready: Callable[[], bool]) -> None:
         while not ready():
             if self._failure is not None:
-                raise self._failure
+                raise again(self._failure)
             self._changed.clear()
             await self._changed.wait()
 
@@ -868,7 +869,7 @@ class _Link(asyncio.Protocol):
     def send(self, message: Message) -> bool:
         """Send a message soon; return whether a bunch went out, so that it is time for a pause."""
         if self.reason is not None:
-            raise self.reason
+            raise again(self.reason)
         frame = self.conversation.send(message)
         if not self._bunch:
             self._loop.call_soon(self._flush)
@@ -882,7 +883,7 @@ class _Link(asyncio.Protocol):
     def send_now(self, message: Message) -> None:
         """Send a message, and before it what was sent in this turn of the event loop."""
         if self.reason is not None:
-            raise self.reason
+            raise again(self.reason)
         frame = self.conversation.send(message)
         self._bunch.append(frame)
         self._bunch_bytes += len(frame)
@@ -907,7 +908,7 @@ class _Link(asyncio.Protocol):
             raise
         finally:
             self._expected = None
-        raise self.over
+        raise again(self.over)
 
     async def predict(self, message: Predict) -> Prediction | PredictionRefused:
         """Send a request for predictions and return its answer, among other such requests.
@@ -925,7 +926,7 @@ class _Link(asyncio.Protocol):
         await self._wait_for_one([answer])
         found = answer.result()
         if found is None:
-            raise self.over
+            raise again(self.over)
         if isinstance(found, Moved):
             raise RedirectedError(found)
         return found

@@ -54,6 +54,7 @@ from littled_client.errors import (
     ConnectionLostError,
     RecordingError,
     RedirectedError,
+    again,
 )
 from littled_client.joining import JOINED_SECONDS_MAX, lone
 from littled_client.outbox import Outbox
@@ -575,7 +576,7 @@ class Feeder:
         `send`. Raises ExampleError, and sends nothing of it, when it is none.
         """
         if self._failure is not None:
-            raise self._failure
+            raise again(self._failure)
         # Without the lock, which would take a fifth of the time of a call: an example joins in one
         # step, and whoever sends what waits meanwhile takes it along or leaves it (`Rows`).
         if self._outbox.join(x, y, user):
@@ -753,7 +754,7 @@ class Feeder:
     def _check(self) -> None:
         """Raise what made the feeder fail; get back the connection that the thread found lost."""
         if self._failure is not None:
-            raise self._failure
+            raise again(self._failure)
         if self._broken is not None:
             self._come_back(self._broken)
 
@@ -912,7 +913,7 @@ class _Link:
         connection, also where that came together with an answer.
         """
         if self._failure is not None:
-            raise self._failure
+            raise again(self._failure)
         frame = self.conversation.send(message)
         sent = 0 if self._unsent else self._write(frame)
         self._unsent += frame[sent:]
@@ -949,7 +950,7 @@ class _Link:
         asked = False
         while (message := self.waiting(kind)) is None:
             if self._failure is not None:
-                raise self._failure
+                raise again(self._failure)
             silent = heard + self._waits.idle_seconds + asked * self._waits.pong_seconds
             if self._exchange(max(0.0, min(silent, deadline) - time.monotonic())):
                 heard, asked = time.monotonic(), False
@@ -1042,7 +1043,7 @@ class _Link:
         # The daemon may have said why before it closed the connection, behind acknowledgements.
         while self._failure is None and self._read():
             pass
-        raise self._failure or ConnectionLostError(_broken(broken))
+        raise again(self._failure or ConnectionLostError(_broken(broken)))
 
 
 def _connected(address: Address, seconds: float, tls: Tls | None) -> socket.socket:

@@ -8,10 +8,13 @@ label.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from littled_protocol.columns import Labels
 from littled_protocol.messages import Moved
 from littled_protocol.messages import PredictionRefused as Refusal
+
+_Raised = TypeVar("_Raised", bound=BaseException)
 
 
 class ClientError(Exception):
@@ -99,3 +102,11 @@ class PredictionRefused(ClientError):
 
 class ConnectionLostError(ClientError, ConnectionError):
     """A connection ended, or its daemon fell silent; the clients come back by themselves."""
+
+
+def again(error: _Raised) -> _Raised:
+    """Return an error to be raised once more, without the traceback of the times before.
+
+    Every time adds to that otherwise, which keeps the frames of all callers and what they hold.
+    """
+    return error.with_traceback(None)

@@ -3,10 +3,11 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,40 @@ async def test_a_daemon_that_stays_away_is_given_up(
             await client.status()
         with gone():
             await anext(client.subscribe("flights/late"))
+
+
+async def entries(use: Callable[[], Awaitable[None]]) -> tuple[int, int]:
+    """How long the traceback of a failure is, and the chain of those that it is told after."""
+    try:
+        try:
+            raise KeyError
+        except KeyError:
+            await use()
+    except UnreachableError as failure:
+        chain, error = 0, failure.__context__
+        while error is not None:
+            chain, error = chain + 1, error.__context__
+        return len([*walk_tb(failure.__traceback__)]), chain
+    raise AssertionError("it did not fail")
+
+
+async def test_a_feeder_that_has_failed_keeps_nothing_of_later_calls(
+    kind: str, daemon: SmallDaemon, address: str
+) -> None:
+    """A program that goes on calling it for days would have to remember all those calls."""
+    async with client_of(kind, address, waits=IMPATIENT) as client:
+        with pytest.raises(UnreachableError):  # noqa: PT012 - leaving raises
+            async with client.feed("flights") as feeder:
+                await sent(feeder)
+                daemon.stop_listening()
+                with pytest.raises(UnreachableError):
+                    await until_it_fails(partial(sent, feeder))
+                for use in (
+                    partial(feeder.send_one, 1, 1),
+                    partial(feeder.send, [1, 2], [0, 1]),
+                    feeder.flush,
+                ):
+                    assert len({await entries(use) for _ in range(20)}) == 1
 
 
 async def test_nobody_there(kind: str) -> None:

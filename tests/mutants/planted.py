@@ -1014,7 +1014,7 @@ ELSEWHERE = (
         "an end that came with an answer and is not seen before more is sent",
         "../../clients/littled_client/blocking.py",
         "        if self._failure is not None:\n"
-        "            raise self._failure\n"
+        "            raise again(self._failure)\n"
         "        frame = self.conversation.send(message)",
         "        frame = self.conversation.send(message)",
         (
@@ -5081,6 +5081,13 @@ CLIENT_FAULTS = (
         "    bell.put(False)  # for",
         "    # for",
         ("clients/test_tails.py::test_a_ring_that_was_interrupted_can_be_repeated",),
+    ),
+    Mutant(
+        "a failure that remembers every call in which it was raised",
+        "../../clients/littled_client/errors.py",
+        "return error.with_traceback(None)",
+        "return error",
+        (f"{BOTH}::test_a_feeder_that_has_failed_keeps_nothing_of_later_calls",),
     ),
 )
 
