@@ -898,12 +898,16 @@ class _Link:
         What arrives meanwhile is read, so that two full sockets cannot wait for each other.
         """
         self.post(message)
+        moved = time.monotonic()
         while self._unsent:
-            before = len(self._unsent)
-            read = self._exchange(self._waits.send_seconds)
+            before, left = len(self._unsent), moved + self._waits.send_seconds - time.monotonic()
+            read = self._exchange(max(0.0, left))
             if self._failure is not None:
-                raise self._failure
-            if not read and len(self._unsent) == before:
+                raise again(self._failure)
+            # TLS takes a record as a whole, for which a socket that can be written may be too full.
+            if read or len(self._unsent) < before:
+                moved = time.monotonic()
+            elif left <= 0:
                 raise ConnectionLostError("the daemon takes no data")
 
     def post(self, message: Message) -> bool:

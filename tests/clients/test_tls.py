@@ -17,6 +17,7 @@ from littled_protocol.errors import RemoteProtocolError
 from support.certificates import Authority, Issued
 from support.predictions import STREAM, make_store
 from support.serving import Serving, serving
+from support.small_daemon import SmallDaemon
 
 SOON = Waits(connect_seconds=0.0)
 
@@ -120,6 +121,25 @@ def test_both_clients_feed_over_tls(daemon: Serving, ours: Authority) -> None:
             assert feeder.acknowledged == 20_050
 
     asyncio.run(feed())
+
+
+def test_a_daemon_behind_a_narrow_line_is_fed_over_one_connection(
+    ours: Authority, tmp_path: Path
+) -> None:
+    """TLS then takes nothing now and then from who may write, until a whole record has left."""
+    issued = ours.issue("narrow.example", server=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.certificate, issued.key)
+    x = np.arange(200_000, dtype=np.uint64)
+    small = SmallDaemon({STREAM: "u64"})
+    try:
+        where = f"tls://127.0.0.1:{small.listen_tls(context)}"
+        with Client(where, tls=Tls(ca=ours.path)) as client, client.feed(STREAM) as feeder:
+            feeder.send(x, x % 2)
+        assert np.concatenate([part for part, _ in small.received[STREAM]]).tolist() == x.tolist()
+        assert small.greetings == 2, "those of the client and of its feeder"
+    finally:
+        small.close()
 
 
 def test_what_is_not_allowed_is_an_error_with_its_code(daemon: Serving, ours: Authority) -> None:

@@ -4971,9 +4971,9 @@ CLIENT_FAULTS = (
         "a refusal that is forgotten when the end of the data comes behind it",
         BLOCKING,
         "            if self._failure is not None:\n"
-        "                raise self._failure\n"
-        "            if not read and",
-        "            if not read and",
+        "                raise again(self._failure)\n"
+        "            # TLS takes",
+        "            # TLS takes",
         (
             f"{BLOCKING_TESTS}"
             "::test_a_refusal_counts_that_came_before_the_end_of_a_stalled_connection",
@@ -5081,6 +5081,13 @@ CLIENT_FAULTS = (
         "    bell.put(False)  # for",
         "    # for",
         ("clients/test_tails.py::test_a_ring_that_was_interrupted_can_be_repeated",),
+    ),
+    Mutant(
+        "a live daemon that counts as dead where TLS takes nothing for once",
+        BLOCKING,
+        "            elif left <= 0:\n",
+        "            else:\n",
+        ("clients/test_tls.py::test_a_daemon_behind_a_narrow_line_is_fed_over_one_connection",),
     ),
     Mutant(
         "a failure that remembers every call in which it was raised",

@@ -8,6 +8,8 @@ points on a Unix socket until its standard input ends, for measurements from ano
 
 import asyncio
 import contextlib
+import socket
+import ssl
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -51,6 +53,9 @@ from littled_protocol.messages import (
 from support.listening import stop_accepting
 
 Result = TypeVar("Result")
+
+_NARROW_SEGMENT_BYTES = 536
+_NARROW_BUFFER_BYTES = 4096
 
 
 @dataclass
@@ -162,6 +167,24 @@ class SmallDaemon:
             return int(self._server.sockets[0].getsockname()[1])
 
         return self._await(start())
+
+    def listen_tls(self, context: ssl.SSLContext) -> int:
+        """Listen on a free port of the loopback over TLS, like the end of a narrow line.
+
+        Little fits into the sockets of both sides, less than one record of TLS in ours.
+        """
+        listener = socket.socket()
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, _NARROW_SEGMENT_BYTES)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _NARROW_BUFFER_BYTES)
+        listener.bind(("127.0.0.1", 0))
+
+        async def start() -> None:
+            self._server = await self._loop.create_server(
+                lambda: _Peer(self), sock=listener, ssl=context
+            )
+
+        self._await(start())
+        return int(listener.getsockname()[1])
 
     def stop_listening(self) -> None:
         """Refuse new connections and drop all present ones; wait until they are gone."""
