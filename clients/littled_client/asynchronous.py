@@ -422,10 +422,10 @@ class AsyncClient:
 class AsyncFeeder:
     """Feeds one stream under one producer's name; an async context manager made by `feed`.
 
-    Entering opens the stream. Leaving waits until every example is durable; leaving by an exception
-    waits for nothing. Examples keep their order. When the daemon's credit is used up, sending
-    waits. A lost connection comes back by itself, and unacknowledged examples are sent again, to be
-    learned once.
+    Entering opens the stream. Leaving takes nothing new and waits until every example is durable;
+    leaving by an exception waits for nothing. Examples keep their order. When the daemon's credit
+    is used up, sending waits. A lost connection comes back by itself, and unacknowledged examples
+    are sent again, to be learned once.
 
     Batches leave at once. So does a single example, at the end of the present turn of the event
     loop, when everything sent before is acknowledged; otherwise it waits for others as long as
@@ -461,6 +461,8 @@ class AsyncFeeder:
         self._due = math.inf
         # How many single examples had joined a turn of the event loop ago, None when none had.
         self._joined_before: int | None = None
+        # While the block is left, which waits for all that was taken before.
+        self._leaving = False
         self._failure: BaseException | None = ClientError("the feeder is not open")
 
     @property
@@ -511,7 +513,7 @@ class AsyncFeeder:
     async def __aenter__(self) -> Self:
         """Connect and open the stream."""
         self._link = await self._linked(None)
-        self._failure = None
+        self._failure, self._leaving = None, False
         self._keeper = asyncio.create_task(self._keep(self._link))
         self._keeper.add_done_callback(self._kept)
         return self
@@ -523,11 +525,15 @@ class AsyncFeeder:
         trace: TracebackType | None,
     ) -> None:
         """Wait for the last acknowledgement, unless an exception is on its way; disconnect."""
+        # Nothing new from now on, which could go on and on in other tasks.
+        self._leaving = True
         try:
-            if error is None:
-                await self.flush()
-            else:
+            if error is not None:
                 self._depart()
+            elif self._failure is not None:
+                raise again(self._failure)
+            else:
+                await self._wait(self._is_settled)
         finally:
             if self._failure is None:
                 self._failure = ClientError("the feeder is closed")
@@ -557,6 +563,7 @@ class AsyncFeeder:
         if resume is None and (single := lone(x, y, users)) is not None:
             await self.send_one(*single)
             return
+        self._check()
         for piece in self._outbox.cut(x, y, users, resume):
             await self._send(piece)
 
@@ -567,8 +574,8 @@ class AsyncFeeder:
         `send`. Raises ExampleError, and sends nothing of it, when it is none. When cancelled, the
         example is sent all the same.
         """
-        if self._failure is not None:
-            raise self._failure
+        if self._leaving or self._failure is not None:
+            self._check()
         if self._outbox.join(x, y, user):
             await self._joined()
 
@@ -585,13 +592,28 @@ class AsyncFeeder:
         return self.next_sequence - before
 
     async def flush(self) -> None:
-        """Wait until everything sent is durable. ClientError outside of the feeder's block."""
-        if self._failure is not None:
-            raise self._failure
-        await self._wait(self._settled)
+        """Wait until everything sent before is durable, whatever other tasks send meanwhile.
 
-    def _settled(self) -> bool:
+        Raises ClientError outside of the feeder's block.
+        """
+        if self._failure is not None:
+            raise again(self._failure)
+        await self._wait(partial(self._are_durable, self._outbox.next_sequence))
+
+    def _are_durable(self, examples: int) -> bool:
+        """Whether so many examples are; sends what has joined, as far as there is room now."""
+        self._depart()
+        return self._outbox.acknowledged >= examples
+
+    def _is_settled(self) -> bool:
         return self._depart() and self._outbox.settled
+
+    def _check(self) -> None:
+        """Raise what made the feeder fail, or that its block is being left."""
+        if self._failure is not None:
+            raise again(self._failure)
+        if self._leaving:
+            raise ClientError("the feeder is closed")
 
     async def _send(self, piece: Piece) -> None:
         """Send a piece of a batch after all that has joined; a single example joins that."""

@@ -598,7 +598,7 @@ class Feeder:
         return self.next_sequence - before
 
     def flush(self) -> None:
-        """Wait until everything sent is durable."""
+        """Wait until everything sent before is durable."""
         self._alone(self._settle)
 
     def _alone(self, work: Callable[..., object], *arguments: Any) -> None:

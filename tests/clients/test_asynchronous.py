@@ -68,6 +68,51 @@ async def test_who_waits_is_told_when_the_feeder_is_left_while_the_daemon_is_awa
             await asyncio.wait_for(waiting[0], 5.0)
 
 
+async def test_flush_waits_for_what_was_sent_before_it_alone(
+    daemon: SmallDaemon, address: str
+) -> None:
+    """Other tasks that send without an end may have something under way at every time."""
+    changed(daemon, hold_acks=True)
+    async with AsyncClient(address) as client, client.feed("flights") as feeder:
+        await feeder.send([1, 2], [0, 1])
+        await feeder.send_one(3, 1)
+        flushing = asyncio.create_task(feeder.flush())
+        await until(lambda: daemon.position["flights"] == 3)
+        daemon.stall()
+        await feeder.send([4, 5], [0, 1])
+        await feeder.send_one(6, 1)
+        assert not flushing.done()
+        daemon.acknowledge()
+        await asyncio.wait_for(flushing, 30.0)
+        assert (feeder.acknowledged, feeder.next_sequence) == (3, 6)
+        daemon.release_acks()
+        for peer in daemon.peers:
+            daemon.on_loop(peer.transport.resume_reading)
+    assert daemon.examples("flights") == ([1, 2, 3, 4, 5, 6], [0, 1, 1, 0, 1, 1])
+
+
+async def test_a_feeder_that_is_left_takes_no_more_and_ends_what_it_has_begun(
+    daemon: SmallDaemon, address: str
+) -> None:
+    changed(daemon, credit_bytes=limits.credit_bytes_min, hold_acks=True)
+    x, y = numbers(30_000)
+    async with AsyncClient(address) as client:
+        feeder = await client.feed("flights").__aenter__()
+        sending = asyncio.create_task(feeder.send(x, y))
+        await until(lambda: daemon.position["flights"] > 0)
+        leaving = asyncio.create_task(feeder.__aexit__(None, None, None))
+        await asyncio.sleep(0)
+        with pytest.raises(ClientError, match="the feeder is closed"):
+            await feeder.send_one(1, 1)
+        with pytest.raises(ClientError, match="the feeder is closed"):
+            await feeder.send([1, 2], [0, 1])
+        assert not leaving.done()
+        daemon.release_acks()
+        await asyncio.wait_for(leaving, 30.0)
+        await sending
+    assert daemon.examples("flights") == (x, y)
+
+
 async def test_many_tasks_may_share_a_feeder(daemon: SmallDaemon, address: str) -> None:
     changed(daemon, credit_bytes=limits.credit_bytes_min)
     async with AsyncClient(address) as client, client.feed("flights") as feeder:

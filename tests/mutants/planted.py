@@ -4962,6 +4962,7 @@ HTTP_WORK = (
 
 BLOCKING = "../../clients/littled_client/blocking.py"
 BLOCKING_TESTS = "clients/test_blocking.py"
+ASYNCIO_TESTS = "clients/test_asynchronous.py"
 BOTH = "clients/test_both_clients.py"
 RECORDED = "daemon/cli/test_cli_recordings.py"
 INTERRUPTIONS = "clients/test_interruptions.py"
@@ -5088,6 +5089,20 @@ CLIENT_FAULTS = (
         "            elif left <= 0:\n",
         "            else:\n",
         ("clients/test_tls.py::test_a_daemon_behind_a_narrow_line_is_fed_over_one_connection",),
+    ),
+    Mutant(
+        "a flush that waits for what other tasks send meanwhile",
+        "../../clients/littled_client/asynchronous.py",
+        "partial(self._are_durable, self._outbox.next_sequence)",
+        "self._is_settled",
+        (f"{ASYNCIO_TESTS}::test_flush_waits_for_what_was_sent_before_it_alone",),
+    ),
+    Mutant(
+        "a feeder that takes more examples while it is left",
+        "../../clients/littled_client/asynchronous.py",
+        "self._leaving = True",
+        "self._leaving = False",
+        (f"{ASYNCIO_TESTS}::test_a_feeder_that_is_left_takes_no_more_and_ends_what_it_has_begun",),
     ),
     Mutant(
         "a failure that remembers every call in which it was raised",

@@ -239,15 +239,19 @@ class SmallDaemon:
 
         self.on_loop(send)
 
-    def release_acks(self) -> None:
-        """Acknowledge what was held back."""
+    def acknowledge(self) -> None:
+        """Acknowledge what has come."""
 
         def send() -> None:
-            self.behaviour.hold_acks = False
             for peer in self.peers:
                 peer.acknowledge()
 
         self.on_loop(send)
+
+    def release_acks(self) -> None:
+        """Acknowledge what was held back, and hold nothing back any more."""
+        self.behaviour.hold_acks = False
+        self.acknowledge()
 
     def publish(self, release: Release) -> None:
         """Give a release to every subscriber of its learner, now and later."""
