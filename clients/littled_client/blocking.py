@@ -202,15 +202,17 @@ class Client:
         """Yield what a learner has published after version `since`, and whatever it will publish.
 
         learner: "stream/learner". wait_seconds: end when nothing came for so long; None never ends.
-        After a lost connection it goes on where it was. Raises UnreachableError when the daemon
-        does not come back in time, ChangedStoreError when it comes back with another store,
-        ProtocolError for an unknown learner or an ill-formed name.
+        After a lost connection it goes on where it was, and so it does in a forked process, over a
+        connection of its own. Raises UnreachableError when the daemon does not come back in time,
+        ChangedStoreError when it comes back with another store, ProtocolError for an unknown
+        learner or an ill-formed name.
         """
         retry, seen = self._retry(), Witness(since)
         reason, heard = None, time.monotonic()
         while True:
             begin = partial(self._begin, Subscribe(learner, seen.since()))
             link = self._linked(learner.partition("/")[0], retry, reason, begin)
+            _subscribed.add(link)
             try:
                 while True:
                     try:
@@ -981,6 +983,11 @@ class _Link:
         """Close the socket; what was not sent is not wanted any more."""
         self._socket.close()
 
+    def forget_parent(self) -> None:
+        """Be over in a forked process: what comes next is for its parent to read."""
+        self._failure = self._failure or ConnectionLostError("the connection is another process's")
+        self.close()
+
     def _exchange(self, seconds: float) -> bool:
         """Wait until the socket can be read or written and do so; return whether it was read.
 
@@ -1118,6 +1125,7 @@ def _nothing(_link: _Link) -> None:
 # Between entering and leaving; a forked process has to know which are its parent's.
 _open_feeders: WeakSet[Feeder] = WeakSet()
 _clients: WeakSet[Client] = WeakSet()
+_subscribed: WeakSet[_Link] = WeakSet()
 
 
 def _after_fork() -> None:
@@ -1125,6 +1133,8 @@ def _after_fork() -> None:
         feeder._forget_parent()
     for client in list(_clients):
         client._leave()  # to the parent, whose connections they are
+    for link in list(_subscribed):
+        link.forget_parent()  # each process comes back for what it has not seen
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -1,5 +1,7 @@
 """What only the blocking client does, against a small daemon over real sockets."""
 
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -173,3 +175,39 @@ def test_a_program_may_ask_in_two_threads_with_a_client_each(
         found = list(pool.map(ask, (0, 101)))
     assert found == [[i % 2 for i in range(50)], [i % 2 for i in range(101, 151)]]
     assert daemon.answers_left["flights/odd"] == 900
+
+
+SUBSCRIBING = """
+import os, sys
+from littled_client import Client
+with Client(sys.argv[1]) as client:
+    releases = client.subscribe("flights/late", wait_seconds=20)
+    assert next(releases).version == 1
+    print("subscribed", flush=True)
+    sys.stdin.readline()
+    child = os.fork()
+    if child:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for version in range(2, 31):
+        if next(releases, None).version != version:
+            os._exit(1)
+    if not child:
+        os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_subscription_goes_on_in_a_forked_process_and_in_its_parent(
+    daemon: SmallDaemon, address: str
+) -> None:
+    """The child is through before its parent looks for what came over the connection meanwhile."""
+    daemon.publish(small_release("flights/late", 1))
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", SUBSCRIBING, address]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "subscribed\n"
+        for version in range(2, 31):
+            daemon.publish(small_release("flights/late", version))
+        _, errors = running.communicate("go on\n", timeout=120)
+    assert (running.returncode, errors) == (0, "")

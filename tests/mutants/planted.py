@@ -5111,6 +5111,13 @@ CLIENT_FAULTS = (
         "return error",
         (f"{BOTH}::test_a_feeder_that_has_failed_keeps_nothing_of_later_calls",),
     ),
+    Mutant(
+        "a subscription that two processes read from one connection",
+        BLOCKING,
+        "            _subscribed.add(link)\n",
+        "",
+        (f"{BLOCKING_TESTS}::test_a_subscription_goes_on_in_a_forked_process_and_in_its_parent",),
+    ),
 )
 
 ADDRESSES = (
