@@ -529,6 +529,10 @@ class Feeder:
         """Connect and open the stream."""
         self._link = self._client._linked(self.stream, self._retry, None, self._open)
         self._link.midway = False
+        # Nothing is left of an earlier block: its thread has ended, and so has what that met.
+        self._tail, self._resting = Tail(self._tick, JOINED_SECONDS_MAX), True
+        self._due, self._broken = math.inf, None
+        self._outbox.hear_next()
         self._failure = None
         _open_feeders.add(self)
         return self

@@ -170,6 +170,19 @@ async def test_what_a_program_with_an_event_loop_sent_last_leaves_without_anothe
         daemon.release_acks()
 
 
+def test_a_feeder_that_is_used_again_has_a_tail_again(daemon: SmallDaemon, address: str) -> None:
+    with Client(address) as client:
+        feeder = client.feed("flights")
+        for block in range(1, 4):
+            changed(daemon, hold_acks=True)
+            with feeder:
+                for i in range(5):  # so few that no call looks at the clock for those before
+                    feeder.send_one(i, 1)
+                until(lambda block=block: daemon.position["flights"] == 5 * block)
+                daemon.release_acks()
+        assert tails() == []
+
+
 def switches() -> int:
     """How often the thread of the tail was put to sleep."""
     (tail,) = tails()

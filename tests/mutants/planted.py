@@ -5118,6 +5118,13 @@ CLIENT_FAULTS = (
         "",
         (f"{BLOCKING_TESTS}::test_a_subscription_goes_on_in_a_forked_process_and_in_its_parent",),
     ),
+    Mutant(
+        "a feeder that is used again without a thread for its tail",
+        BLOCKING,
+        "self._tail, self._resting = Tail(self._tick, JOINED_SECONDS_MAX), True",
+        "self._resting = True",
+        ("clients/test_tails.py::test_a_feeder_that_is_used_again_has_a_tail_again",),
+    ),
 )
 
 ADDRESSES = (
