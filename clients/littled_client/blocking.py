@@ -99,6 +99,8 @@ _BUNCH_BYTES = 64 * 1024
 _BURST_SECONDS = 0.00005
 # How often the thread looks whether the daemon has room again for what it could not send.
 _RETRY_SECONDS = 0.002
+# A day; who has to wait longer than that waits again.
+_WAIT_SECONDS_MAX = 86_400.0
 
 _Answer = TypeVar("_Answer", bound=Message)
 _Found = TypeVar("_Found")
@@ -883,7 +885,7 @@ class _Link:
         self._inbox: deque[Message] = deque()
         self._unsent = bytearray()
         self._failure: Exception | None = None
-        self._socket = _connected(place.address, waits.answer_seconds, place.tls)
+        self._socket = _connected(place.address, _waitable(waits.answer_seconds), place.tls)
         self._socket.setblocking(False)
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
@@ -1000,7 +1002,7 @@ class _Link:
         mask = select.POLLIN | (select.POLLOUT if self._unsent else 0)
         self._poll.modify(self._socket, mask)
         midway, self.midway = self.midway, False
-        events = self._poll.poll(seconds * 1000.0)
+        events = self._poll.poll(_waitable(seconds) * 1000.0)
         self.midway = midway
         if not events:
             return False
@@ -1120,6 +1122,11 @@ def _broken(error: OSError) -> str:
 def _left(since: float, seconds: float | None) -> float | None:
     """Return what is left of some seconds that began at `since`; None never ends."""
     return None if seconds is None else max(0.0, since + seconds - time.monotonic())
+
+
+def _waitable(seconds: float) -> float:
+    """Return how long to wait at a time, as the system cannot be told to wait without an end."""
+    return min(seconds, _WAIT_SECONDS_MAX)
 
 
 def _nothing(_link: _Link) -> None:

@@ -1,6 +1,7 @@
 """Both clients against a small daemon over real sockets: good days and bad ones."""
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -187,6 +188,26 @@ async def test_a_feeder_that_has_failed_keeps_nothing_of_later_calls(
                     feeder.flush,
                 ):
                     assert len({await entries(use) for _ in range(20)}) == 1
+
+
+@pytest.mark.parametrize("tcp", [False, True])
+@pytest.mark.parametrize(
+    "name", ["connect", "reconnect", "answer", "send", "idle", "pong", "stable"]
+)
+async def test_a_wait_may_have_no_end(
+    kind: str, daemon: SmallDaemon, address: str, name: str, tcp: bool
+) -> None:
+    waits, where = Waits(**{f"{name}_seconds": math.inf}), address
+    if tcp:
+        daemon.stop_listening()
+        where = f"127.0.0.1:{daemon.listen_tcp()}"
+    daemon.answers_left["flights/odd"] = 10
+    async with client_of(kind, where, waits=waits) as client:
+        async with client.feed("flights") as feeder:
+            await feeder.send([1, 2], [0, 1])
+            await feeder.flush()
+        assert (await client.predict("flights/odd", [3])).labels.tolist() == [1]
+    assert daemon.examples("flights") == ([1, 2], [0, 1])
 
 
 async def test_nobody_there(kind: str) -> None:

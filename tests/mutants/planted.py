@@ -5125,6 +5125,13 @@ CLIENT_FAULTS = (
         "self._resting = True",
         ("clients/test_tails.py::test_a_feeder_that_is_used_again_has_a_tail_again",),
     ),
+    Mutant(
+        "a wait without an end that the system cannot be told",
+        BLOCKING,
+        "return min(seconds, _WAIT_SECONDS_MAX)",
+        "return seconds",
+        (f"{BOTH}::test_a_wait_may_have_no_end",),
+    ),
 )
 
 ADDRESSES = (
