@@ -164,13 +164,10 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         "tests/daemon/store/test_sqlite.py",
         "connections that are lent, many at once and after an error",
     ),
-    **{
-        f"daemon/littled/groups/{name}.py": (
-            "tests/daemon/cli/test_cli_group.py",
-            "members as processes, with daemons that are killed, frozen and stopped",
-        )
-        for name in ("daemons", "running")
-    },
+    "daemon/littled/groups/daemons.py": (
+        "tests/daemon/cli/test_cli_group.py",
+        "members as processes, with daemons that are killed, frozen and stopped",
+    ),
     **{
         f"daemon/littled/store/{name}.py": (
             "tests/daemon/store/test_moving.py",
