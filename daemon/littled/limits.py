@@ -72,6 +72,15 @@ RECEIVE_BYTES = 512 * 1024
 # The same for TLS, beneath it: one record of it. What a peer sends that is not read from stays in
 # the kernel, but for so much.
 TLS_READ_BYTES = 16 * 1024
+# About so many records of TLS are read at once where they are short: each takes some 3 us, one that
+# holds nothing but a new key 15 to 30. However short they were, a read may bring so many bytes.
+TLS_RECORDS_PER_READ = 64
+TLS_READ_BYTES_MIN = 2048
+# Records without a byte for the daemon, those of the handshake among them, that a connection may
+# bring, and after how many others it may bring one more: an honest peer changes its key once in
+# millions.
+TLS_EMPTY_RECORDS_MAX = 64
+TLS_RECORDS_PER_EMPTY = 1024
 # Work for one peer at a time, and for all peers in one turn of the loop, in units of some 5 us: one
 # small message. Longer ones count by their bytes, columns of examples for less than anything else.
 WORK_PER_PEER_UNITS = 50

@@ -144,8 +144,13 @@ class Shown:
 
     @classmethod
     def by(cls, token: str | None, transport: asyncio.BaseTransport) -> Shown:
-        """Return what the peer at the other end of a transport shows together with a token."""
+        """Return what the peer at the other end of a transport shows together with a token.
+
+        One with TLS that has just gone shows what nobody does.
+        """
         peer = transport.get_extra_info("socket")
+        if peer is None:
+            return cls(digest_of(""))
         if peer.family == socket.AF_UNIX:
             return cls(digest_of(token or ""), None, Caller.of(peer))
         certificate = transport.get_extra_info("peercert")

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import time
 from asyncio import sslproto
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
 from littled.limits import HANDSHAKES_WAITING_MAX, TLS_READ_BYTES
 from littled.service.lines import Line
+from littled.service.tls import is_in_time
+from littled.service.tls_records import CountingObject, Records
 from littled_protocol import limits
 
 
@@ -75,6 +79,8 @@ class _Tls(sslproto.SSLProtocol):
     max_size = TLS_READ_BYTES
     # The library's own.
     _incoming: ssl.MemoryBIO
+    _sslobj: CountingObject
+    _eof_received: bool
     _state: sslproto.SSLProtocolState
 
     def __init__(
@@ -85,6 +91,8 @@ class _Tls(sslproto.SSLProtocol):
         place: Place,
     ) -> None:
         """Shake hands for a guest, and say when it is done."""
+        self._records = Records()
+        context.sslobject_class = CountingObject
         super().__init__(
             asyncio.get_running_loop(),
             guest,
@@ -98,6 +106,15 @@ class _Tls(sslproto.SSLProtocol):
         # The loop fills it and has it emptied within one step.
         self._ssl_buffer, self._ssl_buffer_view = place.buffer, memoryview(place.buffer)
         self._place = place
+
+    def get_buffer(self, n: int) -> memoryview:
+        """Return where the next bytes go: few where the records are short."""
+        return self._ssl_buffer_view[: self._records.read_bytes]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take what came in."""
+        self._records.came(self._ssl_buffer_view[:nbytes])
+        super().buffer_updated(nbytes)
 
     def _do_handshake(self) -> None:
         """Go on in turn where the peer has sent something; until then nothing more is read."""
@@ -120,6 +137,14 @@ class _Tls(sslproto.SSLProtocol):
         except Exception as error:  # noqa: BLE001 - as the library does where it calls this itself
             self._fatal_error(error, "a handshake of TLS failed")
 
+    def _on_handshake_complete(self, handshake_exc: BaseException | None) -> None:
+        """End a handshake; one that goes on with an older session has checked no certificate."""
+        tls = self._sslobj
+        is_late = handshake_exc is None and tls.session_reused
+        if is_late and not is_in_time(tls.getpeercert(), time.time()):
+            handshake_exc = ssl.SSLCertVerificationError("the certificate is not valid any more")
+        super()._on_handshake_complete(handshake_exc)
+
     @property
     def _beneath(self) -> asyncio.Transport:
         return cast("asyncio.Transport", self._transport)
@@ -129,6 +154,29 @@ class _Tls(sslproto.SSLProtocol):
         if self._app_transport is None:
             self._app_transport = _Transport(self._loop, self)
         return self._app_transport
+
+    def _do_read(self) -> None:
+        """Read as ever, and end a connection whose records hold nothing."""
+        super()._do_read()  # type: ignore[misc]
+        self._check_records()
+
+    def _do_shutdown(self) -> None:
+        """Go on with our goodbye; what still comes before the peer's is read and dropped.
+
+        For the library it would be the end, at which the peer's kernel may throw away what we said.
+        """
+        if not self._eof_received:
+            with suppress(ssl.SSLError):  # there is no more, or the library sees what is wrong
+                while self._sslobj.read(TLS_READ_BYTES):
+                    pass
+            self._control_ssl_reading()  # type: ignore[attr-defined]
+        super()._do_shutdown()  # type: ignore[misc]
+        self._check_records()
+
+    def _check_records(self) -> None:
+        if not self._incoming.pending and self._records.are_empty(self._sslobj.reads):
+            empty = ConnectionAbortedError("records of TLS that hold nothing")
+            self._fatal_error(empty, "a connection with TLS was ended")
 
     def _check_shutdown_timeout(self) -> None:
         """End a goodbye that is not answered; while the peer takes what is left, its guest judges.

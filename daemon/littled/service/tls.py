@@ -1,14 +1,18 @@
 """TLS for TCP and HTTP: the daemon's certificate, and whom it takes certificates from.
 
 TLS 1.2 is the least. There are no session tickets: every connection shows its certificate anew, so
-that one that has expired or whose authority is gone opens nothing.
+that one that has expired or whose authority is gone opens nothing. TLS 1.2 has another way to go on
+with a session, which cannot be switched off here: whoever takes it is asked how old its certificate
+is by now (`is_in_time`).
 """
 
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from littled.service.access import AccessError
 
@@ -54,3 +58,11 @@ class TlsFiles:
         """
         self.context()
         context.load_cert_chain(self.certificate, self.key)
+
+
+def is_in_time(certificate: Mapping[str, Any] | None, now: float) -> bool:
+    """Whether a certificate as `ssl` shows it is valid at a time; whoever shows none has no end."""
+    if not certificate:
+        return True
+    begins, ends = (ssl.cert_time_to_seconds(certificate[key]) for key in ("notBefore", "notAfter"))
+    return begins <= now <= ends

@@ -3,20 +3,32 @@
 import asyncio
 import socket
 import ssl
+import time
 from asyncio import sslproto
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from littled.limits import HANDSHAKES_WAITING_MAX, TLS_READ_BYTES
+from littled.limits import (
+    HANDSHAKES_WAITING_MAX,
+    TLS_EMPTY_RECORDS_MAX,
+    TLS_READ_BYTES,
+    TLS_READ_BYTES_MIN,
+)
+from littled.service import handshakes as handshakes_module
+from littled.service import tls_records
+from littled.service.access import Shown, digest_of
 from littled.service.handshakes import Handshakes, Place, shake_hands
+from littled.service.tls import TlsFiles
 from littled_protocol import limits
 from support.attacks import client_hello
-from support.certificates import Authority
+from support.certificates import DAY, Authority
+from support.key_updates import KeyUpdates
 
 SECONDS = 20.0
 Contexts = tuple[ssl.SSLContext, ssl.SSLContext]
@@ -28,6 +40,7 @@ class Guest(asyncio.Protocol):
 
     def __init__(self, wanted: int = 0) -> None:
         self.came, self.wanted = bytearray(), wanted
+        self.longest = 0
         self.has_all, self.is_over = asyncio.Event(), asyncio.Event()
         self.transport: asyncio.Transport | None = None
 
@@ -36,6 +49,7 @@ class Guest(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.came += data
+        self.longest = max(self.longest, len(data))
         if len(self.came) >= self.wanted:
             self.has_all.set()
 
@@ -54,7 +68,7 @@ def contexts(tmp_path: Path) -> Contexts:
 
 @asynccontextmanager
 async def joined(
-    contexts: Contexts, buffer: bytearray, wanted: int
+    contexts: Contexts, buffer: bytearray, wanted: int, session: ssl.SSLSession | None = None
 ) -> AsyncIterator[tuple[Guest, ssl.SSLSocket]]:
     """A guest that was let in and wants so many bytes, and its peer, which blocks."""
     accepted, peer = socket.socketpair()
@@ -63,7 +77,7 @@ async def joined(
     guest = Guest(wanted)
     place = Place(Handshakes(), "here", buffer)
     shaking = asyncio.create_task(shake_hands(guest, accepted, contexts[0], place))
-    wrap = partial(contexts[1].wrap_socket, server_hostname="localhost")
+    wrap = partial(contexts[1].wrap_socket, server_hostname="localhost", session=session)
     with await asyncio.to_thread(wrap, peer) as wrapped:
         await shaking
         yield guest, wrapped
@@ -234,3 +248,174 @@ async def test_handshakes_go_on_one_in_a_turn_and_by_origin(
         task.cancel()
         peer.close()
     await asyncio.gather(*shaking, return_exceptions=True)
+
+
+# --- Certificates of sessions that go on ----------------------------------------------------------
+
+
+def with_clients(folder: Path) -> Contexts:
+    """Both sides speak TLS 1.2, the server asks for certificates, and the peer has one."""
+    ours = Authority(folder, "ours")
+    issued, shown = ours.issue("localhost", server=True), ours.issue("feeder")
+    server = TlsFiles(issued.certificate, issued.key, ours.path).context()
+    client = ssl.create_default_context(cafile=str(ours.path))
+    client.load_cert_chain(shown.certificate, shown.key)
+    client.maximum_version = ssl.TLSVersion.TLSv1_2
+    return server, client
+
+
+@pytest.mark.parametrize("days", [0, 2, -4])
+async def test_a_session_that_goes_on_opens_nothing_once_its_certificate_has_expired(
+    tmp_path: Path, days: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TLS 1.2 checks no certificate there, and looks at no clock."""
+    contexts, buffer = with_clients(tmp_path), bytearray(TLS_READ_BYTES)
+    async with joined(contexts, buffer, 0) as (_, peer):
+        session = peer.session
+    clock = SimpleNamespace(time=lambda: time.time() + days * DAY.total_seconds())
+    monkeypatch.setattr(handshakes_module, "time", clock)
+
+    async def go_on() -> None:
+        async with joined(contexts, buffer, 1, session) as (guest, peer):
+            assert peer.session_reused
+            await asyncio.to_thread(peer.sendall, b"x")
+            await guest.has_all.wait()
+
+    async with asyncio.timeout(SECONDS):
+        if days:
+            with pytest.raises(ssl.SSLCertVerificationError, match="not valid any more"):
+                await go_on()
+        else:
+            await go_on()
+
+
+# --- Goodbyes -------------------------------------------------------------------------------------
+
+
+async def test_who_still_sends_is_told_why_it_ends(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it sends after our goodbye, before it has read that, is dropped and ends nothing."""
+    monkeypatch.setattr(limits, "close_seconds", 2 * SECONDS)
+    async with (
+        joined(contexts, bytearray(TLS_READ_BYTES), 0) as (guest, peer),
+        asyncio.timeout(SECONDS),
+    ):
+        assert guest.transport is not None
+        guest.transport.write(b"farewell")
+        guest.transport.close()
+        await asyncio.to_thread(peer.sendall, bytes(4_000_000))
+        assert not guest.is_over.is_set()
+        assert await asyncio.to_thread(peer.recv, 1 << 16) == b"farewell"
+        assert await asyncio.to_thread(peer.recv, 1 << 16) == b""
+        await asyncio.to_thread(peer.unwrap)
+        await guest.is_over.wait()
+        assert not guest.came
+
+
+async def test_who_waits_to_be_read_is_read_on_for_its_goodbye(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "close_seconds", 2 * SECONDS)
+    async with (
+        joined(contexts, bytearray(TLS_READ_BYTES), 0) as (guest, peer),
+        asyncio.timeout(SECONDS),
+    ):
+        assert guest.transport is not None
+        guest.transport.pause_reading()
+        sending = asyncio.create_task(asyncio.to_thread(peer.sendall, bytes(4_000_000)))
+        await asyncio.sleep(0.1)
+        guest.transport.close()
+        await sending
+        assert await asyncio.to_thread(peer.recv, 1 << 16) == b""
+        await asyncio.to_thread(peer.unwrap)
+        await guest.is_over.wait()
+
+
+async def test_a_peer_that_has_gone_shows_what_nobody_does(contexts: Contexts) -> None:
+    async with joined(contexts, bytearray(TLS_READ_BYTES), 0) as (guest, _):
+        assert guest.transport is not None
+        assert Shown.by("token", guest.transport).token == digest_of("token")
+        guest.transport.abort()
+        await guest.is_over.wait()
+        assert Shown.by("token", guest.transport) == Shown(digest_of(""))
+
+
+# --- Records --------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def with_keys(
+    contexts: Contexts, folder: Path, wanted: int = 0
+) -> AsyncIterator[tuple[Guest, ssl.SSLSocket, KeyUpdates]]:
+    """A guest, and its peer with what makes records by its keys."""
+    contexts[1].keylog_filename = str(folder / "keys")
+    async with joined(contexts, bytearray(TLS_READ_BYTES), wanted) as (guest, peer):
+        yield guest, peer, KeyUpdates.of(peer, folder / "keys")
+
+
+@pytest.mark.parametrize("ending", [False, True])
+async def test_records_that_hold_nothing_end_a_connection(
+    contexts: Contexts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, ending: bool
+) -> None:
+    """Before a goodbye, and after ours."""
+    monkeypatch.setattr(limits, "close_seconds", 2 * SECONDS)
+    async with (
+        with_keys(contexts, tmp_path) as (guest, peer, keys),
+        asyncio.timeout(SECONDS),
+    ):
+        if ending:
+            assert guest.transport is not None
+            guest.transport.close()
+        sending = asyncio.to_thread(socket.socket.sendall, peer, keys.updates(5_000))
+        with suppress(OSError):
+            await sending
+        await guest.is_over.wait()
+        assert not guest.came
+
+
+async def test_keys_may_change_now_and_then(
+    contexts: Contexts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often in all, where enough lies between them; and nothing is lost in pieces."""
+    monkeypatch.setattr(tls_records, "TLS_RECORDS_PER_EMPTY", 16)
+    rounds, size, between = 5, 16_000, TLS_EMPTY_RECORDS_MAX * 8
+    async with (
+        with_keys(contexts, tmp_path, rounds * (between + size)) as (guest, peer, keys),
+        asyncio.timeout(3 * SECONDS),
+    ):
+        for _ in range(rounds):
+            sent = keys.updates(TLS_EMPTY_RECORDS_MAX // 2) + keys.records([bytes(size)])
+            sent += keys.records([b"x"] * between)
+            await asyncio.to_thread(socket.socket.sendall, peer, sent)
+        await guest.has_all.wait()
+        assert len(guest.came) == guest.wanted
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 26, 27, 28, 1000])
+def test_records_are_counted_in_any_pieces(size: int) -> None:
+    keys = KeyUpdates(bytes(48))
+    sent = keys.records([b"", bytes(300)]) + keys.updates(TLS_EMPTY_RECORDS_MAX)
+    for more, are_too_many in ((b"", False), (keys.updates(1), True)):
+        records, data = tls_records.Records(), memoryview(sent + more)
+        for at in range(0, len(data), size):
+            records.came(data[at : at + size])
+        assert records.are_empty(2) is are_too_many
+
+
+async def test_few_short_records_are_read_at_once(contexts: Contexts, tmp_path: Path) -> None:
+    """Each of them takes time, whatever it holds; long ones fill the buffer."""
+    short = 5_000
+    async with (
+        with_keys(contexts, tmp_path, short) as (guest, peer, keys),
+        asyncio.timeout(SECONDS),
+    ):
+        sent = keys.records([b"x"] * short)
+        await asyncio.to_thread(socket.socket.sendall, peer, sent)
+        await guest.has_all.wait()
+        assert guest.longest <= 2 * TLS_READ_BYTES_MIN * short // len(sent)
+        guest.wanted += 400_000
+        guest.has_all.clear()
+        await asyncio.to_thread(socket.socket.sendall, peer, keys.records([bytes(4_000)] * 100))
+        await guest.has_all.wait()
+        assert guest.longest > TLS_READ_BYTES_MIN * 4
