@@ -22,7 +22,7 @@ import ssl
 from collections.abc import Collection
 from functools import partial
 
-from aiohttp import hdrs, web
+from aiohttp import ClientConnectionResetError, hdrs, web
 
 from littled.limits import HTTP_LINE_BYTES_MAX, HTTP_QUESTION_BYTES_MAX
 from littled.service.access import Gate
@@ -73,8 +73,11 @@ class Reader(web.RequestHandler):
     ) -> web.StreamResponse:
         """Refuse what cannot be read without a word of it, which the library would quote.
 
-        It would also log an error for each, and what a peer sends is none of the daemon's.
+        It would also log an error for each, and what a peer sends is none of the daemon's. Nor is
+        it that a peer has gone.
         """
+        if isinstance(exc, ClientConnectionResetError):
+            raise exc  # the library closes, and says nothing
         if status != web.HTTPBadRequest.status_code or request.writer.output_size:
             return super().handle_error(request, status, exc, message)
         response = web.Response(status=status, text=UNREADABLE)

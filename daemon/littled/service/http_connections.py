@@ -132,6 +132,10 @@ class HttpConnections:
     def forget(self, connection: HttpConnection) -> None:
         """Take note that a connection is over."""
         self.begun(connection)
+        self.leave_line(connection)
+
+    def leave_line(self, connection: HttpConnection) -> None:
+        """Take note that a connection wants no slot, or not any more."""
         for slots in self.slots.values():
             slots.leave(connection)
 
@@ -225,7 +229,9 @@ class HttpConnection(Guest, asyncio.Protocol):
             self.cut()
         elif self._asked_at is not None:
             if now - self._asked_at > HTTP_LINE_SECONDS:
-                self._connections.forget(self)
+                # Until it is closed it counts as one that waits: a peer with TLS may take a while.
+                self._connections.leave_line(self)
+                self._asked_at = None
                 self._transport.write(_FULL)
                 self._transport.close()
         elif not (self._queued or self.is_begun) and now - self._since > HTTP_HEAD_SECONDS:

@@ -361,12 +361,15 @@ class Session(Guest, asyncio.BufferedProtocol):
         self._abort_after(limits.close_seconds)
 
     def cut(self, code: ErrorCode) -> None:
-        """End the session with a code and without a moment's grace, to make room at once."""
+        """End the session with a code and without a moment's grace, to make room at once.
+
+        Nobody counts it any more: TLS, which waits for the peer's goodbye, does not wait for this.
+        """
         has_had_its_moment = self._ending
         self.fail(code)
         if self._transport is None:
             return
-        if has_had_its_moment or self._transport.get_write_buffer_size():
+        if has_had_its_moment or self._encrypted or self._transport.get_write_buffer_size():
             self.forget_unsent()
         else:
             self._transport.close()

@@ -272,23 +272,66 @@ async def test_a_peer_that_does_not_read_loses_its_slot(monkeypatch: pytest.Monk
         assert b"200 OK" in await site.ask(STATUS)
 
 
+def both_contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Of the server, and of its peers."""
+    ours = Authority(folder, "ours")
+    issued = ours.issue("localhost", server=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(issued.certificate, issued.key)
+    return tls, ssl.create_default_context(cafile=str(ours.path))
+
+
+async def secret_peer(
+    site: Site, client: ssl.SSLContext, data: bytes, receive_bytes: int | None = None
+) -> ssl.SSLSocket:
+    """A connection with TLS that blocks, and has sent some bytes."""
+    plain = await site.connect(receive_bytes=receive_bytes)
+    plain.settimeout(WAIT_SECONDS)
+    wrap = partial(client.wrap_socket, plain, server_hostname="localhost")
+    peer = site.stack.enter_context(await asyncio.to_thread(wrap))
+    peer.sendall(data)
+    return peer
+
+
+async def test_who_found_no_slot_and_says_no_goodbye_counts_and_makes_room(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With TLS, where the connection is open until then, but no longer than for its request."""
+    for name, value in {
+        "HTTP_CONNECTIONS_MAX": 2,  # one for one origin
+        "HTTP_WAITING_MAX": 2,
+        "HTTP_LINE_SECONDS": 0.1,
+        "HTTP_HEAD_SECONDS": 600.0,
+        "SWEEP_SECONDS": 0.05,
+    }.items():
+        monkeypatch.setattr(http_connections, name, value)
+    monkeypatch.setattr(limits, "close_seconds", 600.0)
+    tls, client = both_contexts(tmp_path)
+    async with running(tls) as site:
+        follower = await secret_peer(site, client, EVENTS)
+        assert b"200 OK" in await asyncio.to_thread(follower.recv, 1 << 16)
+        refused = await secret_peer(site, client, STATUS)
+        assert b" 503 " in await asyncio.to_thread(refused.recv, 1 << 16)
+        (waiting,) = site.connections.waiting
+        assert waiting.is_answered
+        assert len(site.connections._admission) == 1
+        await secret_peer(site, client, STATUS)
+        await site.until(lambda: waiting not in site.connections.waiting)
+        await site.until(lambda: waiting._transport is None)
+        for each in site.connections.waiting:
+            each._since -= 601.0
+        await site.until(lambda: not site.connections.waiting)
+
+
 async def test_a_peer_with_tls_that_does_not_read_and_says_goodbye_loses_its_slot(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """What it does not take is in the transport beneath, which is closing."""
     monkeypatch.setattr(http_connections, "SWEEP_SECONDS", 0.05)
     monkeypatch.setattr(limits, "send_seconds", 0.3)
-    ours = Authority(tmp_path, "ours")
-    issued = ours.issue("localhost", server=True)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(issued.certificate, issued.key)
-    client = ssl.create_default_context(cafile=str(ours.path))
+    tls, client = both_contexts(tmp_path)
     async with running(tls) as site:
-        plain = await site.connect(receive_bytes=4096)
-        plain.settimeout(WAIT_SECONDS)
-        wrap = partial(client.wrap_socket, plain, server_hostname="localhost")
-        peer = site.stack.enter_context(await asyncio.to_thread(wrap))
-        peer.sendall(EVENTS)
+        peer = await secret_peer(site, client, EVENTS, receive_bytes=4096)
         assert b"200 OK" in await asyncio.to_thread(peer.recv, 1 << 16)
         peer.setblocking(False)
         slots = site.connections.slots[False]
@@ -369,6 +412,27 @@ async def test_a_stop_does_not_wait_for_silent_peers() -> None:
         await site.until(lambda: bool(site.connections.waiting))
         await asyncio.wait_for(site.server.stop(), limits.close_seconds + WAIT_SECONDS)
         assert await site.rest(silent) == b""
+
+
+async def test_who_hangs_up_before_the_answer_begins_is_no_error_of_the_daemons(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What the answer to a peer that is there goes wrong with still is one."""
+
+    def gone(_releases: Releases, _learner: str) -> bool:
+        for connection in site.connections._answering.values():
+            assert connection._transport is not None
+            connection._transport.abort()
+        return True
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Releases, "__contains__", gone)
+        assert await site.ask(EVENTS) == b""
+        await site.until(lambda: not site.connections.slots[False])
+    assert caplog.records == []
+    monkeypatch.setattr(site.surface, "status", lambda _: 1 / 0)
+    assert b" 500 " in await site.ask(STATUS)
+    assert len(caplog.records) == 1
 
 
 async def test_who_hangs_up_leaves_nothing_behind(site: Site) -> None:

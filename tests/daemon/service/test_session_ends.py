@@ -3,22 +3,26 @@
 import asyncio
 import os
 import socket
+import ssl
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from littled.engine.predictions import refusal
-from littled.limits import RELEASES_IN_MEMORY_MAX
+from littled.limits import RELEASES_IN_MEMORY_MAX, TLS_READ_BYTES
 from littled.service import daemon, receiving, sessions, subscribers
 from littled.service.access import Access, Gate
 from littled.service.admission import Admission
 from littled.service.daemon import Daemon
 from littled.service.elsewhere import Nowhere
+from littled.service.handshakes import Handshakes, Place, shake_hands
 from littled.service.sessions import ServerContext, Session
 from littled.service.turns import Allowance, Rate
 from littled.store.records import StoredRelease
@@ -35,6 +39,7 @@ from littled_protocol.messages import (
     error_message,
 )
 from littled_protocol.rules import ThresholdRule
+from support.certificates import Authority
 
 SECONDS = 10.0
 LONG = (limits.frame_bytes_max - 4).to_bytes(4, "big") + b"x"
@@ -197,6 +202,30 @@ async def test_who_reads_is_told_why_it_is_cut() -> None:
         session.cut(ErrorCode.LIMIT_EXCEEDED)
         said = await asyncio.get_running_loop().sock_recv(peer, 1 << 16)
         assert b"limit_exceeded" in said
+
+
+async def test_who_is_cut_is_gone_though_it_says_no_goodbye(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With TLS as well, and it is told why: nobody counts it any more."""
+    monkeypatch.setattr(limits, "close_seconds", 600.0)
+    ours = Authority(tmp_path, "ours")
+    issued = ours.issue("localhost", server=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(issued.certificate, issued.key)
+    client = ssl.create_default_context(cafile=str(ours.path))
+    session = Session(make_context(), "tcp", Gate(Access()), "uid 1")
+    accepted, plain = socket.socketpair()
+    accepted.setblocking(False)
+    plain.settimeout(SECONDS)
+    place = Place(Handshakes(), "uid 1", bytearray(TLS_READ_BYTES))
+    shaking = asyncio.create_task(shake_hands(session, accepted, tls, place))
+    wrap = partial(client.wrap_socket, plain, server_hostname="localhost")
+    with await asyncio.to_thread(wrap) as peer:
+        await shaking
+        session.cut(ErrorCode.LIMIT_EXCEEDED)
+        await over(session)
+        assert b"limit_exceeded" in peer.recv(1 << 16)
 
 
 async def test_a_stop_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
