@@ -5151,6 +5151,114 @@ ADDRESSES = (
     ),
 )
 
+HANDSHAKES = f"{SERVICE}/test_handshakes.py"
+
+TLS_ENDS = (
+    Mutant(
+        "a session of TLS that goes on for a certificate that has expired",
+        "service/handshakes.py",
+        "if is_late and not is_in_time(",
+        "if False and not is_in_time(",
+        (
+            f"{HANDSHAKES}"
+            "::test_a_session_that_goes_on_opens_nothing_once_its_certificate_has_expired",
+        ),
+    ),
+    Mutant(
+        "a certificate of which only the end is looked at",
+        "service/tls.py",
+        "return begins <= now <= ends",
+        "return now <= ends",
+        (
+            f"{HANDSHAKES}"
+            "::test_a_session_that_goes_on_opens_nothing_once_its_certificate_has_expired",
+        ),
+    ),
+    Mutant(
+        "a peer with TLS that is cut, waited for and counted by nobody",
+        "service/sessions.py",
+        "if has_had_its_moment or self._encrypted or",
+        "if has_had_its_moment or",
+        (f"{ENDS}::test_who_is_cut_is_gone_though_it_says_no_goodbye",),
+    ),
+    Mutant(
+        "a peer of HTTP that found no slot, open and counted by nobody",
+        "service/http_connections.py",
+        "                self._connections.leave_line(self)\n",
+        "                self._connections.forget(self)\n",
+        (
+            f"{SERVICE}/test_http_connections.py"
+            "::test_who_found_no_slot_and_says_no_goodbye_counts_and_makes_room",
+        ),
+    ),
+    Mutant(
+        "a goodbye of TLS that ends with what the peer still sends",
+        "service/handshakes.py",
+        "                while self._sslobj.read(TLS_READ_BYTES):\n",
+        "                while False:\n",
+        (f"{HANDSHAKES}::test_who_still_sends_is_told_why_it_ends",),
+    ),
+    Mutant(
+        "a goodbye of TLS that is not read on for",
+        "service/handshakes.py",
+        "            self._control_ssl_reading()",
+        "            ()",
+        (f"{HANDSHAKES}::test_who_waits_to_be_read_is_read_on_for_its_goodbye",),
+    ),
+    Mutant(
+        "changes of keys without an end",
+        "service/handshakes.py",
+        "        super()._do_read()  # type: ignore[misc]\n        self._check_records()",
+        "        super()._do_read()  # type: ignore[misc]",
+        (f"{HANDSHAKES}::test_records_that_hold_nothing_end_a_connection",),
+    ),
+    Mutant(
+        "changes of keys without an end after a goodbye",
+        "service/handshakes.py",
+        "        super()._do_shutdown()  # type: ignore[misc]\n        self._check_records()",
+        "        super()._do_shutdown()  # type: ignore[misc]",
+        (f"{HANDSHAKES}::test_records_that_hold_nothing_end_a_connection",),
+    ),
+    Mutant(
+        "changes of keys that are counted for ever",
+        "service/tls_records.py",
+        "TLS_EMPTY_RECORDS_MAX + reads // TLS_RECORDS_PER_EMPTY",
+        "TLS_EMPTY_RECORDS_MAX",
+        (f"{HANDSHAKES}::test_keys_may_change_now_and_then",),
+    ),
+    Mutant(
+        "records of TLS that are lost count of where they come in pieces",
+        "service/tls_records.py",
+        "self._head + data, self._left_bytes,",
+        "bytes(data), self._left_bytes,",
+        (f"{HANDSHAKES}::test_records_are_counted_in_any_pieces",),
+    ),
+    Mutant(
+        "hundreds of short records of TLS at once",
+        "service/handshakes.py",
+        "return self._ssl_buffer_view[: self._records.read_bytes]",
+        "return self._ssl_buffer_view",
+        (f"{HANDSHAKES}::test_few_short_records_are_read_at_once",),
+    ),
+    Mutant(
+        "an error where a peer with TLS has just gone",
+        "service/access.py",
+        "        if peer is None:\n",
+        "        if False:\n",
+        (f"{HANDSHAKES}::test_a_peer_that_has_gone_shows_what_nobody_does",),
+    ),
+    Mutant(
+        "an error for each peer of HTTP that hangs up before its answer begins",
+        "service/http.py",
+        "if isinstance(exc, ClientConnectionResetError):",
+        "if False:",
+        (
+            f"{SERVICE}/test_http_connections.py"
+            "::test_who_hangs_up_before_the_answer_begins_is_no_error_of_the_daemons",
+        ),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
     *CLUSTER,
@@ -5169,4 +5277,5 @@ MUTANTS = (
     *TRAININGS,
     *HTTP_WORK,
     *CLIENT_FAULTS,
+    *TLS_ENDS,
 )
