@@ -5167,8 +5167,8 @@ TLS_ENDS = (
     Mutant(
         "a certificate of which only the end is looked at",
         "service/tls.py",
-        "return begins <= now <= ends",
-        "return now <= ends",
+        "return begins <= now.timestamp() <= ends",
+        "return now.timestamp() <= ends",
         (
             f"{HANDSHAKES}"
             "::test_a_session_that_goes_on_opens_nothing_once_its_certificate_has_expired",
@@ -5231,7 +5231,7 @@ TLS_ENDS = (
         "service/tls_records.py",
         "self._head + data, self._left_bytes,",
         "bytes(data), self._left_bytes,",
-        (f"{HANDSHAKES}::test_records_are_counted_in_any_pieces",),
+        (f"{SERVICE}/test_tls_records.py::test_records_are_counted_in_any_pieces",),
     ),
     Mutant(
         "hundreds of short records of TLS at once",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-import time
 from asyncio import sslproto
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import cast
 
 from littled.limits import HANDSHAKES_WAITING_MAX, TLS_READ_BYTES
@@ -141,7 +141,7 @@ class _Tls(sslproto.SSLProtocol):
         """End a handshake; one that goes on with an older session has checked no certificate."""
         tls = self._sslobj
         is_late = handshake_exc is None and tls.session_reused
-        if is_late and not is_in_time(tls.getpeercert(), time.time()):
+        if is_late and not is_in_time(tls.getpeercert(), datetime.now(UTC)):
             handshake_exc = ssl.SSLCertVerificationError("the certificate is not valid any more")
         super()._on_handshake_complete(handshake_exc)
 

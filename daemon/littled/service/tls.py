@@ -11,6 +11,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,9 @@ class TlsFiles:
         context.load_cert_chain(self.certificate, self.key)
 
 
-def is_in_time(certificate: Mapping[str, Any] | None, now: float) -> bool:
+def is_in_time(certificate: Mapping[str, Any] | None, now: datetime) -> bool:
     """Whether a certificate as `ssl` shows it is valid at a time; whoever shows none has no end."""
     if not certificate:
         return True
     begins, ends = (ssl.cert_time_to_seconds(certificate[key]) for key in ("notBefore", "notAfter"))
-    return begins <= now <= ends
+    return begins <= now.timestamp() <= ends

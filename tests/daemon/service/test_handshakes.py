@@ -3,10 +3,10 @@
 import asyncio
 import socket
 import ssl
-import time
 from asyncio import sslproto
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -272,8 +272,8 @@ async def test_a_session_that_goes_on_opens_nothing_once_its_certificate_has_exp
     contexts, buffer = with_clients(tmp_path), bytearray(TLS_READ_BYTES)
     async with joined(contexts, buffer, 0) as (_, peer):
         session = peer.session
-    clock = SimpleNamespace(time=lambda: time.time() + days * DAY.total_seconds())
-    monkeypatch.setattr(handshakes_module, "time", clock)
+    clock = SimpleNamespace(now=lambda zone: datetime.now(zone) + days * DAY)
+    monkeypatch.setattr(handshakes_module, "datetime", clock)
 
     async def go_on() -> None:
         async with joined(contexts, buffer, 1, session) as (guest, peer):
@@ -390,17 +390,6 @@ async def test_keys_may_change_now_and_then(
             await asyncio.to_thread(socket.socket.sendall, peer, sent)
         await guest.has_all.wait()
         assert len(guest.came) == guest.wanted
-
-
-@pytest.mark.parametrize("size", [1, 3, 5, 26, 27, 28, 1000])
-def test_records_are_counted_in_any_pieces(size: int) -> None:
-    keys = KeyUpdates(bytes(48))
-    sent = keys.records([b"", bytes(300)]) + keys.updates(TLS_EMPTY_RECORDS_MAX)
-    for more, are_too_many in ((b"", False), (keys.updates(1), True)):
-        records, data = tls_records.Records(), memoryview(sent + more)
-        for at in range(0, len(data), size):
-            records.came(data[at : at + size])
-        assert records.are_empty(2) is are_too_many
 
 
 async def test_few_short_records_are_read_at_once(contexts: Contexts, tmp_path: Path) -> None:
