@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from littled_client.arrays import as_given
 from littled_client.conversions import sixteen_bytes
 from littled_client.errors import ExampleError
 from littled_protocol import limits
@@ -53,8 +54,9 @@ def points_array(kind: PointType, x: Any) -> Points:
 
     Integers of any dtype are accepted when their values fit; 128-bit points may also be given as
     integers, 16 bytes, or IPv4 and IPv6 addresses, byte strings as texts or binaries. Raises
-    ExampleError otherwise.
+    ExampleError otherwise, and for masked values.
     """
+    x = as_given("x", x)
     if isinstance(x, np.ndarray) and x.dtype == kind.dtype and x.ndim == (1 + (kind.columns > 1)):
         points: Points = x
     elif kind.name == "u128":
@@ -70,7 +72,7 @@ def points_array(kind: PointType, x: Any) -> Points:
 
 def labels_array(y: Any) -> Labels:
     """Return labels (n,) as uint8; raise ExampleError unless each is 0, 1, False or True."""
-    labels = _array(y)
+    labels = _array(as_given("y", y))
     if labels is None or labels.ndim != 1 or (labels.dtype.kind not in "bui" and labels.size):
         raise ExampleError("y needs one label 0 or 1 for each example")
     if labels.dtype != np.bool_ and labels.size and (labels.min() < 0 or labels.max() > 1):

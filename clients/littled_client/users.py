@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from littled_client.arrays import as_given
 from littled_client.errors import ExampleError
 from littled_client.user_table import UserTable, Words, cell_words, integer_words, text_words
 from littled_protocol import limits
@@ -70,8 +71,9 @@ class UserDigests:
         """Return the digests (n, 2) of n users, given as a sequence or an array of ids.
 
         An array (n, 2) of uint64 holds digests already, as recordings and sources give them.
-        Raises ExampleError when one of them names no user.
+        Raises ExampleError when one of them names no user, or is masked.
         """
+        users = as_given("users", users)
         if isinstance(users, np.ndarray):
             if users.ndim == 2 and users.shape[1] == 2 and users.dtype == np.uint64:
                 return users

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from littled_client.arrays import as_given
 from littled_client.conversions import BadRow, Column, Converter, Fields
 from littled_client.encoder import points_of
 from littled_client.errors import ExampleError
@@ -56,7 +57,8 @@ def value_points(x_type: str, words: Words, values: Any) -> Points:
 
 
 def _column(values: Any) -> Column:
-    """Return values as an array or a list."""
+    """Return values as an array or a list; ExampleError where some are masked."""
+    values = as_given("values", values)
     if hasattr(values, "__array__"):
         array: Column = np.asarray(values)
         return array

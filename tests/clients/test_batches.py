@@ -1,5 +1,6 @@
 """Arrays and lists of programs as points and labels."""
 
+import ctypes
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
@@ -83,6 +84,31 @@ def test_anything_else_is_refused_without_a_value(x_type: str, x: Any) -> None:
     with pytest.raises(ExampleError, match="x ") as caught:
         points_array(point_type(x_type), x)
     assert "256" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_masked_values_are_refused_and_those_without_a_mask_taken(dtype: Any) -> None:
+    some = np.ma.masked_array([[1, 99, 1]] * 3, mask=[[0, 1, 0]] * 3, dtype=dtype)
+    for x_type, x in (("u8", some[0]), ("u16x3", some), ("u16x3", list(some)), ("bytes3", some)):
+        with pytest.raises(ExampleError, match=r"^some of x is masked; leave .* or fill"):
+            points_array(point_type(x_type), x)
+    filled = np.ma.masked_array(some.filled(7), mask=False)
+    assert points_array(point_type("u16x3"), filled).tolist() == [[1, 7, 1]] * 3
+    with pytest.raises(ExampleError, match=r"^some of y is masked"):
+        labels_array(np.ma.masked_array([0, 1, 0], mask=[0, 1, 0], dtype=dtype))
+    assert labels_array(np.ma.masked_array([0, 1], dtype=dtype)).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("x_type", "columns", "dtype"), [("u128", 2, np.uint64), ("bytes4", 4, np.uint8)]
+)
+def test_a_memory_of_rows_is_taken_as_its_array(x_type: str, columns: int, dtype: Any) -> None:
+    rows = np.arange(3 * columns, dtype=dtype).reshape(3, columns)
+    assert points_array(point_type(x_type), memoryview(rows)).tolist() == rows.tolist()
+    unknown = memoryview(((ctypes.c_void_p * columns) * 3)())
+    for other in (rows[:, :-1].copy(), np.zeros((3, columns)), np.zeros((), dtype), unknown):
+        with pytest.raises(ExampleError, match=r"^x "):
+            points_array(point_type(x_type), memoryview(other))
 
 
 def test_the_first_wrong_row_is_named() -> None:

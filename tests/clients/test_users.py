@@ -136,6 +136,18 @@ def test_users_come_as_a_sequence(users: Any) -> None:
         hash_users(users)
 
 
+@pytest.mark.parametrize("count", [3, module.LARGE_BATCH_MIN])
+@pytest.mark.parametrize("dtype", [np.int64, "S1"])
+def test_masked_users_are_refused(count: int, dtype: Any) -> None:
+    users = np.ma.masked_array([1] * count, mask=False, dtype=dtype)
+    assert hash_users(users).tolist() == hash_users([1] * count).tolist()
+    users[1] = np.ma.masked
+    digests = np.ma.masked_array(hash_users([1] * count), mask=[[True, True]] * count)
+    for masked in (users, digests):
+        with pytest.raises(ExampleError, match=r"^some of users is masked"):
+            hash_users(masked)
+
+
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REMEMBERED_USERS_MAX", 100)
     digests = UserDigests()
