@@ -15,6 +15,13 @@ DELAY = Words("delay", "min", -30)
 WIDE = [[0, 1], [0xFFFF, 0]]
 
 
+def masked(values: Any, dtype: Any = np.int64) -> Any:
+    """An array of which the last value is masked."""
+    array = np.ma.masked_array(values, dtype=dtype)
+    array[-1] = np.ma.masked
+    return array
+
+
 @pytest.mark.parametrize(
     ("x_type", "words", "values", "points"),
     [
@@ -35,7 +42,7 @@ WIDE = [[0, 1], [0xFFFF, 0]]
         ("u16x2", Words(offset=-1), np.array([[-1, 0], [1, 2]]), [[0, 1], [2, 3]]),
         ("u16x2", Words(offset=-1), [], []),
         ("u16x2", Words(), np.ma.masked_array([[1, 0], [1, 2]], mask=False), [[1, 0], [1, 2]]),
-        ("u128", Words(), memoryview(np.array(WIDE, dtype=np.uint64)), WIDE),
+        ("u128", Words(), memoryview(np.array(WIDE, dtype=np.uint64).data), WIDE),
     ],
 )
 def test_values_become_points(x_type: str, words: Words, values: Any, points: list[Any]) -> None:
@@ -59,9 +66,9 @@ def test_values_become_points(x_type: str, words: Words, values: Any, points: li
         ("u8", 90, "values need an array or a sequence"),
         ("u8", "90", "values need an array or a sequence"),
         ("u8", {"a": 1}, "values need an array or a sequence"),
-        ("u8", np.ma.masked_array([1, 2], mask=[0, 1]), "^some of values is masked"),
-        ("u16x2", np.ma.masked_array([[1, 2]], mask=[[0, 1]]), "^some of values is masked"),
-        ("u128", np.ma.masked_array(WIDE, [[0, 1]] * 2, np.uint64), "^some of values is masked"),
+        ("u8", masked([1, 2]), "^some of values is masked"),
+        ("u16x2", masked([[1, 2]]), "^some of values is masked"),
+        ("u128", masked(WIDE, np.uint64), "^some of values is masked"),
         ("u128", ["late"], "value 1 does not hold an address"),
         ("u128", np.array([[1, 2]]), r"values of type u128 need an array \(n, 2\) of uint64"),
         ("u16x2", [[1, 2], [1]], "value 2 holds no row of 2 features"),
