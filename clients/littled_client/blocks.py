@@ -58,6 +58,14 @@ class Blocks(Protocol):
         """Close the file."""
 
 
+def is_pipe(path: str) -> bool:
+    """Whether a path is standard input, or something else that may be read only once."""
+    try:
+        return path == STANDARD_INPUT or not stat.S_ISREG(Path(path).stat().st_mode)
+    except OSError:  # whoever opens it says why it cannot be read
+        return False
+
+
 def open_blocks(path: str, stopping: Callable[[], bool]) -> Blocks:
     """Open a file, compressed or not, a pipe, or standard input for "-".
 

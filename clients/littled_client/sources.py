@@ -17,7 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from littled_client.blocks import STANDARD_INPUT, Blocks, Pause, open_blocks
+from littled_client.blocks import STANDARD_INPUT, Blocks, Pause, is_pipe, open_blocks
 from littled_client.conversions import (
     BadRow,
     Batch,
@@ -63,7 +63,8 @@ class Mark:
     """A place in a source: what stands before it, as a number of examples and as bytes.
 
     digest: of those bytes, after decompression, as hexadecimal digits. Parquet files and recordings
-    are not read from one end to the other: `bytes` and `digest` are those of the whole file.
+    are not read from one end to the other: `bytes` and `digest` are those of the whole file, as it
+    was when its first mark was asked for.
     """
 
     examples: int
@@ -173,6 +174,7 @@ class Source:
         self._waiting = False
         self._examples = 0
         self._place_of: Callable[[], tuple[int, str]] | None = None
+        self._whole: tuple[int, str] | None = None
         self._expected: list[Mark] = []
         if self.format != "recording" and not isinstance(fields, tuple):
             if x_type is None or fields is None:
@@ -239,7 +241,7 @@ class Source:
 
     def _batches(self, on_bad: _Told | None, before: int) -> Iterator[Batch]:
         self._progress, self._place_of, self._waiting = None, None, False
-        self._examples = 0
+        self._examples, self._whole = 0, None
         each_is_one = not (isinstance(self._fields, Fields) and self._fields.skip_incomplete)
         found = self._recorded() if self.format == "recording" else self._rows(on_bad)
         with closing(found):  # and so the file, whoever still has the traceback of an error
@@ -559,6 +561,10 @@ class Source:
         """Yield the open file of pyarrow."""
         if self.path == STANDARD_INPUT:
             raise SourceError("Parquet cannot be read from standard input; name a file")
+        if is_pipe(self.path):
+            raise SourceError(
+                f"Parquet cannot be read from {self.name}, which is no regular file; save it in one"
+            )
         try:
             import pyarrow  # noqa: PLC0415 - an optional dependency
             from pyarrow import parquet  # noqa: PLC0415
@@ -579,7 +585,7 @@ class Source:
 
     def _parquet(self) -> Generator[_Rows, None, None]:
         names = self._names
-        self._place_of = self._whole
+        self._place_of = self._whole_file
         with self._parquet_opened() as file:
             for name in names:
                 if (count := file.schema_arrow.names.count(name)) != 1:
@@ -608,20 +614,22 @@ class Source:
                     f"{self.name} was recorded with points of type {recording.x_type}, "
                     f"not {self._x_type}"
                 )
-            if self.path != STANDARD_INPUT:
-                self._place_of = self._whole
+            if not is_pipe(self.path):
+                self._place_of = self._whole_file
             for batch in recording.batches():
                 self._progress = recording.progress
                 yield batch
 
-    def _whole(self) -> tuple[int, str]:
-        """Return the size and the digest of the file."""
-        digest, size = blake2b(digest_size=DIGEST_BYTES), 0
-        with Path(self.path).open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-                size += len(block)
-        return size, digest.hexdigest()
+    def _whole_file(self) -> tuple[int, str]:
+        """Return the size and the digest of the file; it is gone through once in each reading."""
+        if self._whole is None:
+            digest, size = blake2b(digest_size=DIGEST_BYTES), 0
+            with Path(self.path).open("rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+                    size += len(block)
+            self._whole = size, digest.hexdigest()
+        return self._whole
 
     @property
     def _names(self) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from hashlib import blake2b
 from pathlib import Path
@@ -586,7 +587,85 @@ def test_a_mark_of_a_binary_file_is_the_whole(tmp_path: Path, suffix: str) -> No
     assert marks == [Mark(count, len(content), digest) for count in (2, 4, 5)]
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".littled"])
+def test_a_binary_file_is_digested_once_in_each_reading(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / f"a{suffix}", ROWS)
+    source = Source(path, "u8", FIELDS, batch_examples=1)
+    digested = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        digested.append(path)
+        return blake2b(*arguments, **options)
+
+    monkeypatch.setattr("littled_client.sources.blake2b", counted)
+    for rows in (ROWS, ROWS * 2):
+        path.unlink()
+        content = write(path, rows).read_bytes()
+        digested.clear()
+        marks = [source.mark() for _ in source]
+        digest = blake2b(content, digest_size=16).hexdigest()
+        assert [*marks[-1:], source.mark()] == [Mark(len(rows), len(content), digest)] * 2
+        assert (len(marks) > 2, len(digested)) == (True, 1)
+
+
 # --- Pipes ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def piped(way: str, path: Path, first: bytes, rest: bytes) -> Iterator[tuple[str, threading.Event]]:
+    """The name of a pipe, and what lets the rest into it."""
+    go_on = threading.Event()
+    if way == "named":
+        os.mkfifo(path)
+        reading, name = os.open(path, os.O_RDONLY | os.O_NONBLOCK), str(path)
+        writing = os.open(path, os.O_WRONLY)
+    else:
+        reading, writing = os.pipe()
+        name = f"/dev/fd/{reading}"
+
+    def write_all() -> None:
+        with os.fdopen(writing, "wb", buffering=0) as writer:
+            writer.write(first)
+            go_on.wait(5.0)
+            writer.write(rest)
+
+    thread = threading.Thread(target=write_all)
+    thread.start()
+    try:
+        yield name, go_on
+    finally:
+        go_on.set()
+        thread.join()
+        os.close(reading)
+
+
+@pytest.mark.parametrize("way", ["named", "descriptor"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "recording"])
+def test_a_pipe_is_read_once(tmp_path: Path, way: str, kind: str) -> None:
+    suffix = "littled" if kind == "recording" else kind
+    begins = write(tmp_path / f"begins.{suffix}", ROWS[:2]).read_bytes()
+    content = write(tmp_path / f"all.{suffix}", ROWS).read_bytes()
+    found, rest = [], content.removeprefix(begins)
+    with piped(way, tmp_path / "pipe", begins, rest) as (name, go_on):
+        source = Source(name, "u8", FIELDS, file_format=kind)
+        for batch in source:
+            found += examples([batch])
+            mark = source.mark()
+            go_on.set()
+    assert found == ROWS
+    digest = blake2b(content, digest_size=16).hexdigest()
+    assert mark == (None if kind == "recording" else Mark(len(ROWS), len(content), digest))
+
+
+@pytest.mark.parametrize("way", ["named", "descriptor"])
+def test_parquet_that_comes_by_a_pipe_is_refused(tmp_path: Path, way: str) -> None:
+    with piped(way, tmp_path / "pipe", b"PAR1", b"PAR1") as (name, _):
+        source = Source(name, "u8", FIELDS, file_format="parquet")
+        for read in (lambda: next(iter(source)), source.columns):
+            with pytest.raises(SourceError, match=rf"from {name}, which is no regular file; save"):
+                read()
 
 
 @pytest.fixture

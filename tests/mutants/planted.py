@@ -5259,6 +5259,82 @@ TLS_ENDS = (
     ),
 )
 
+SOURCE = "../../clients/littled_client/sources.py"
+SOURCE_TESTS = "clients/test_sources.py"
+
+SOURCES = (
+    Mutant(
+        "a file that is digested for each batch",
+        SOURCE,
+        "        if self._whole is None:\n",
+        "        if True:\n",
+        (f"{SOURCE_TESTS}::test_a_binary_file_is_digested_once_in_each_reading",),
+    ),
+    Mutant(
+        "a digest that is kept for a file that is read again",
+        SOURCE,
+        "self._examples, self._whole = 0, None",
+        "self._examples = 0",
+        (f"{SOURCE_TESTS}::test_a_binary_file_is_digested_once_in_each_reading",),
+    ),
+    Mutant(
+        "a recording from a pipe that is read a second time for its mark",
+        SOURCE,
+        "            if not is_pipe(self.path):\n",
+        "            if self.path != STANDARD_INPUT:\n",
+        (f"{SOURCE_TESTS}::test_a_pipe_is_read_once",),
+    ),
+    Mutant(
+        "Parquet that is looked for in a pipe",
+        SOURCE,
+        "        if is_pipe(self.path):\n            raise",
+        "        if False:\n            raise",
+        (f"{SOURCE_TESTS}::test_parquet_that_comes_by_a_pipe_is_refused",),
+    ),
+    Mutant(
+        "a pipe that is replayed, and read twice",
+        "cli/recordings.py",
+        "    if is_pipe(file):\n",
+        "    if False:\n",
+        (f"{RECORDED}::test_a_pipe_is_fed_and_not_replayed",),
+    ),
+    Mutant(
+        "a pipe that is drafted from, and read twice",
+        "cli/drafting.py",
+        "    if is_pipe(file):\n",
+        "    if False:\n",
+        ("daemon/cli/test_cli_drafting.py::test_a_pipe_is_not_drafted_from",),
+    ),
+    Mutant(
+        "what lies under a mask taken for a value",
+        "../../clients/littled_client/arrays.py",
+        "    if _is_masked(values):\n",
+        "    if False:\n",
+        ("clients/test_batches.py::test_masked_values_are_refused_and_those_without_a_mask_taken",),
+    ),
+    Mutant(
+        "masked users that are hashed",
+        "../../clients/littled_client/users.py",
+        'users = as_given("users", users)',
+        "pass",
+        ("clients/test_users.py::test_masked_users_are_refused",),
+    ),
+    Mutant(
+        "masked values that are asked about",
+        "../../clients/littled_client/values.py",
+        'values = as_given("values", values)',
+        "pass",
+        ("clients/test_values.py::test_what_is_no_value_is_refused_by_its_number",),
+    ),
+    Mutant(
+        "a memory of rows that is gone through by Python",
+        "../../clients/littled_client/arrays.py",
+        "if isinstance(values, memoryview) and values.ndim != 1:",
+        "if False:",
+        ("clients/test_batches.py::test_a_memory_of_rows_is_taken_as_its_array",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
     *CLUSTER,
@@ -5278,4 +5354,5 @@ MUTANTS = (
     *HTTP_WORK,
     *CLIENT_FAULTS,
     *TLS_ENDS,
+    *SOURCES,
 )

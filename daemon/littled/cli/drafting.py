@@ -11,6 +11,7 @@ from littled.cli.drafts.writing import draft
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.output import notes
 from littled.configuration import NAME_PATTERN
+from littled_client.blocks import is_pipe
 from littled_client.errors import ClientError
 from littled_client.sources import FORMATS, Source
 
@@ -74,6 +75,10 @@ def _stream_name(given: str | None, file: str) -> str:
 
 def _look(file: str, file_format: str | None) -> tuple[list[Profile], tuple[str, ...]]:
     """What is seen of each column that every row has, and the names of the others."""
+    if is_pipe(file):
+        raise Failure(
+            f"{file} is no regular file, and would have to be read twice; save it in one", WRONG_USE
+        )
     with explained(ValueError, status=WRONG_USE), explained(ClientError):
         found = Source(file, fields=(), file_format=file_format).columns()
         profiles = [Profile(name) for name in found.names]

@@ -11,12 +11,13 @@ from pathlib import Path
 import click
 
 from littled.cli.columns import SourceChoice, StreamInput, source_options, stream_facts
-from littled.cli.failures import Failure, explained
+from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.feeding import Manner, manner_options, pour
 from littled.cli.labelling import both_labels
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import console, number
 from littled_client.blocking import Feeder
+from littled_client.blocks import is_pipe
 from littled_client.conversions import Batch
 from littled_client.errors import ClientError
 from littled_client.recordings import SUFFIX, RecordingReader, RecordingWriter
@@ -78,6 +79,12 @@ def replay(file: str, stream: str | None, manner: Manner, daemon: DaemonChoice) 
 
     Run it again after an interruption and it goes on where it stopped.
     """
+    if is_pipe(file):
+        raise Failure(
+            f"{file} is no regular file, and replay reads the beginning twice; name a file, or say "
+            f"littled feed STREAM {file} --format recording",
+            WRONG_USE,
+        )
     with explained(ClientError, ProtocolError), RecordingReader(file) as reader:
         target = stream or reader.stream
 

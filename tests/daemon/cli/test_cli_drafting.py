@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import json
+import os
 import tomllib
 from collections.abc import Sequence
 from decimal import Decimal
@@ -191,6 +192,17 @@ def test_files_that_hold_no_rows_or_no_names(littled: Littled, tmp_path: Path) -
     recording = tmp_path / "t.littled"
     recording.write_bytes(b"")
     assert "no columns" in littled("columns", recording).sentence
+
+
+def test_a_pipe_is_not_drafted_from(littled: Littled) -> None:
+    """As it would have to be read twice."""
+    reading, writing = os.pipe()
+    os.write(writing, b"a,b\n1,0\n2,1\n")
+    os.close(writing)
+    said = littled("columns", f"/dev/fd/{reading}", "--format", "csv")
+    os.close(reading)
+    assert said.status == 2
+    assert f"/dev/fd/{reading} is no regular file" in said.sentence
 
 
 def test_columns_that_not_every_row_has_are_left_out(littled: Littled, tmp_path: Path) -> None:

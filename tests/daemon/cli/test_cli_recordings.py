@@ -1,5 +1,6 @@
 """Recordings: written offline or while feeding, replayed, resumed."""
 
+import os
 import resource
 import stat
 import subprocess
@@ -139,3 +140,26 @@ def test_a_torn_recording_is_refused(littled: Littled, daemon: Daemon, tmp_path:
     assert "day.littled" in said.sentence
     recording.write_bytes(b"delay,late\n")
     assert "day.littled" in littled("replay", recording, "-a", daemon.address).sentence
+
+
+# --- Pipes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["named", "descriptor"])
+def test_a_pipe_is_fed_and_not_replayed(
+    littled: Littled, daemon: Daemon, tmp_path: Path, way: str
+) -> None:
+    """As its header would have to be read twice."""
+    os.mkfifo(pipe := tmp_path / "pipe.littled")
+    if way == "named":
+        reading = os.open(pipe, os.O_RDWR)  # for both, as nobody writes yet
+        name, writing = str(pipe), os.dup(reading)
+    else:
+        reading, writing = os.pipe()
+        name = f"/dev/fd/{reading}"
+    os.write(writing, b"no recording")
+    said = littled("replay", name, "-a", daemon.address)
+    os.close(reading)
+    os.close(writing)
+    assert said.status == 2
+    assert f"littled feed STREAM {name} --format recording" in " ".join(said.err.split())
