@@ -430,7 +430,6 @@ ENTRY_POINTS = {"littled.cli.__main__", "littled.laboratory.__main__"}
 PUBLIC_API = {
     "littled_client.AsyncFeeder.send_rest": "docs/python.md",
     "littled_client.Feeder.send_rest": "docs/python.md",
-    "littled_client.RecordingReader.first_sequence": "docs/python.md",
     "littled_client.Rule": "docs/python.md",
     "littled_client.hash_users": "docs/speed.md",
     "littled.learners.given.examples_of": "docs/python.md",

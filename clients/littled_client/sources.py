@@ -215,7 +215,7 @@ class Source:
     def mark(self) -> Mark | None:
         """Return the place behind the last batch; None before the first, and where there is none.
 
-        A recording that comes by a pipe has none.
+        A recording that comes by a pipe has none, and none that goes on by its own numbers.
         """
         if self._place_of is None:
             return None
@@ -232,18 +232,37 @@ class Source:
         """
         return self._batches(on_bad, 0)
 
-    def after(self, count: int) -> Iterator[Batch]:
+    def after(self, count: int, *, numbered: bool = False) -> Iterator[Batch]:
         """Yield the batches without their first `count` examples, whose cells nobody looks at.
 
-        Raises SourceError when there are fewer: what was fed before came from elsewhere.
-        """
-        return self._batches(None, count)
+        numbered: examples are counted as the recorded producer did, also those that came before the
+        recording; there are no marks then, as the numbers say enough.
 
-    def _batches(self, on_bad: _Told | None, before: int) -> Iterator[Batch]:
+        Raises SourceError when there are fewer: what was fed before came from elsewhere; and with
+        `numbered` when examples between the `count` and the recording are missing.
+        """
+        return self._batches(None, count, numbered=numbered)
+
+    def first_number(self) -> int | None:
+        """Return how many examples the producer of a recording had before it; else 0.
+
+        None for a recording that comes by a pipe: it says so only while it is read.
+        """
+        if self.format != "recording":
+            return 0
+        if is_pipe(self.path):
+            return None
+        with RecordingReader(self.path) as recording:
+            return recording.first_sequence
+
+    def _batches(
+        self, on_bad: _Told | None, before: int, *, numbered: bool = False
+    ) -> Iterator[Batch]:
         self._progress, self._place_of, self._waiting = None, None, False
         self._examples, self._whole = 0, None
         each_is_one = not (isinstance(self._fields, Fields) and self._fields.skip_incomplete)
-        found = self._recorded() if self.format == "recording" else self._rows(on_bad)
+        is_recording = self.format == "recording"
+        found = self._recorded(before, numbered) if is_recording else self._rows(on_bad)
         with closing(found):  # and so the file, whoever still has the traceback of an error
             for some in found:
                 left = before - self._examples
@@ -607,18 +626,30 @@ class Source:
         columns = self._fields.columns if isinstance(self._fields, TableSchema) else ()
         return any(isinstance(one, TimeColumn) and one.name == name for one in columns)
 
-    def _recorded(self) -> Generator[Batch, None, None]:
+    def _recorded(self, before: int, numbered: bool) -> Generator[Batch, None, None]:
         with RecordingReader(self.path) as recording:
             if self._x_type is not None and recording.x_type != self._x_type:
                 raise SourceError(
                     f"{self.name} was recorded with points of type {recording.x_type}, "
                     f"not {self._x_type}"
                 )
-            if not is_pipe(self.path):
+            if numbered and recording.first_sequence:
+                self._examples = self._numbered_from(recording.first_sequence, before)
+            elif not is_pipe(self.path):
                 self._place_of = self._whole_file
             for batch in recording.batches():
                 self._progress = recording.progress
                 yield batch
+
+    def _numbered_from(self, first: int, before: int) -> int:
+        """Return the number of the first recorded example; SourceError if some are missing."""
+        if first > before:
+            raise SourceError(
+                f"{self.name} begins with example {first} of the producer that was recorded, and "
+                f"the stream has {before} under this name: feed those before it first, or feed it "
+                "as new examples, from a path of its own and without --producer"
+            )
+        return first
 
     def _whole_file(self) -> tuple[int, str]:
         """Return the size and the digest of the file; it is gone through once in each reading."""

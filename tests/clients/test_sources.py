@@ -24,6 +24,7 @@ from littled_client.recordings import RecordingWriter
 from littled_client.sources import PART_ROWS, Batch, Fields, Mark, Source, skip_examples
 from littled_client.users import hash_users
 from littled_protocol.encodings import TableSchema, column_from_dict
+from littled_protocol.messages import Opened, Welcome
 from support.batches import pair, triple
 
 FIELDS = Fields("delay", "late")
@@ -610,6 +611,49 @@ def test_a_binary_file_is_digested_once_in_each_reading(
         assert (len(marks) > 2, len(digested)) == (True, 1)
 
 
+# --- Recordings that go on by their numbers -------------------------------------------------------
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Path:
+    """A recording of examples whose producer had three others before."""
+    path = tmp_path / "later.littled"
+    opened = Opened(0, "flights", "u8", 3, 3)
+    with RecordingWriter(path, Welcome(1, "a", "b", 1 << 20, 1 << 20), opened) as writer:
+        writer.write_batch([x for x, _ in ROWS[:2]], [y for _, y in ROWS[:2]])
+        writer.write_batch([x for x, _ in ROWS[2:]], [y for _, y in ROWS[2:]])
+    return path
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 7, 8])
+def test_a_recording_goes_on_by_its_numbers(later: Path, count: int) -> None:
+    source = Source(later)
+    assert source.first_number() == 3
+    assert examples(source.after(count, numbered=True)) == ROWS[count - 3 :]
+    assert source.mark() is None
+    if count <= len(ROWS):
+        assert examples(source.after(count)) == ROWS[count:], "as a file of its own"
+
+
+def test_examples_that_are_missing_before_a_recording_are_not_passed_over(later: Path) -> None:
+    source = Source(later)
+    for count in range(3):
+        with pytest.raises(SourceError, match=rf"begins with example 3 .* has {count} under"):
+            next(source.after(count, numbered=True))
+    with pytest.raises(SourceError, match="fewer than the 9 examples"):
+        list(source.after(9, numbered=True))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".littled"])
+def test_what_begins_with_its_producers_first_example_has_marks(
+    tmp_path: Path, suffix: str
+) -> None:
+    source = Source(write(tmp_path / f"a{suffix}", ROWS), "u8", FIELDS)
+    assert source.first_number() == 0
+    assert examples(source.after(2, numbered=True)) == ROWS[2:]
+    assert source.mark() is not None
+
+
 # --- Pipes ----------------------------------------------------------------------------------------
 
 
@@ -654,6 +698,7 @@ def test_a_pipe_is_read_once(tmp_path: Path, way: str, kind: str) -> None:
             found += examples([batch])
             mark = source.mark()
             go_on.set()
+        assert source.first_number() == (None if kind == "recording" else 0)
     assert found == ROWS
     digest = blake2b(content, digest_size=16).hexdigest()
     assert mark == (None if kind == "recording" else Mark(len(ROWS), len(content), digest))

@@ -5280,8 +5280,8 @@ SOURCES = (
     Mutant(
         "a recording from a pipe that is read a second time for its mark",
         SOURCE,
-        "            if not is_pipe(self.path):\n",
-        "            if self.path != STANDARD_INPUT:\n",
+        "            elif not is_pipe(self.path):\n",
+        "            elif self.path != STANDARD_INPUT:\n",
         (f"{SOURCE_TESTS}::test_a_pipe_is_read_once",),
     ),
     Mutant(
@@ -5304,6 +5304,27 @@ SOURCES = (
         "    if is_pipe(file):\n",
         "    if False:\n",
         ("daemon/cli/test_cli_drafting.py::test_a_pipe_is_not_drafted_from",),
+    ),
+    Mutant(
+        "a recording that is counted from its first example under its producer's name",
+        "cli/feeding.py",
+        "source.after(before, numbered=numbered)",
+        "source.after(before)",
+        (f"{RECORDED}::test_a_recording_goes_on_by_its_numbers_under_its_producers_name",),
+    ),
+    Mutant(
+        "a recording that is fed where examples before it are missing",
+        SOURCE,
+        "        if first > before:\n",
+        "        if False:\n",
+        (f"{RECORDED}::test_a_recording_is_refused_where_examples_before_it_are_missing",),
+    ),
+    Mutant(
+        "a recording that goes by its numbers although it was fed as a file",
+        "cli/feeding.py",
+        "(None, usual) or chosen.is_known",
+        "(None, usual)",
+        (f"{RECORDED}::test_a_recording_that_was_fed_under_a_name_goes_on_as_it_began",),
     ),
     Mutant(
         "what lies under a mask taken for a value",

@@ -20,7 +20,7 @@ from littled.cli.labelling import both_labels
 from littled.cli.options import DaemonChoice, daemon_options, with_options
 from littled.cli.output import console, notes, number, print_json
 from littled.cli.progress import feeding_progress
-from littled.cli.resuming import Chosen, Keeper, Resuming, check_held
+from littled.cli.resuming import Chosen, Keeper, Resuming, check_held, producer_name
 from littled.cli.stopping import Stopping
 from littled_client.blocking import Client, Feeder
 from littled_client.blocks import STANDARD_INPUT
@@ -332,7 +332,6 @@ class Pouring:
 
     def feed(self, chosen: Chosen, *, follow: bool) -> None:
         """Feed the rest of a file and wait until it is acknowledged."""
-        keeper = self.resuming.keeper(chosen, self.file if self.manner.follow else None)
         self.producer = chosen.producer
         with self._client.feed(
             self._stream, producer=chosen.producer, record=self._recording
@@ -342,6 +341,10 @@ class Pouring:
                 self._client.status(self._stream)["streams"][self._stream]
             )
             source = self._read(chosen.path, feeder, taken, follow)
+            numbered = self._is_numbered(chosen, source)
+            # What was fed under the name before is elsewhere then.
+            chosen = replace(chosen, record=None) if numbered else chosen
+            keeper = self.resuming.keeper(chosen, self.file if self.manner.follow else None)
             check_held(chosen, before, source.name)
             source.expect(chosen.expected(before))
             if before:
@@ -354,7 +357,7 @@ class Pouring:
                 keeper.begin()
             self.stopping.tell(source.stop)
             try:
-                self._send_all(source, feeder, keeper)
+                self._send_all(source, feeder, keeper, numbered=numbered)
             finally:
                 keeper.end(feeder.acknowledged)
             self.fed += feeder.acknowledged - before
@@ -362,13 +365,22 @@ class Pouring:
             if keeper.record.marks:
                 self.record = keeper.record
 
-    def _send_all(self, source: Source, feeder: Feeder, keeper: Keeper) -> None:
+    def _is_numbered(self, chosen: Chosen, source: Source) -> bool:
+        """Whether a recording goes on under the name of the producer that was recorded.
+
+        So it does under a name that was given, unless it is known that it was fed as a file.
+        """
+        usual = producer_name(self._stream, chosen.path)
+        is_its_own = self.manner.producer in (None, usual) or chosen.is_known
+        return not is_its_own and source.first_number() != 0
+
+    def _send_all(self, source: Source, feeder: Feeder, keeper: Keeper, *, numbered: bool) -> None:
         """Send what the daemon does not have yet, at the rate asked for, and wait for it."""
         before, started = feeder.next_sequence, time.monotonic()
         sent, rate = 0, self.manner.rate
         with feeding_progress() as progress:
             task = progress.add_task(self._stream, total=1.0, acknowledged="0", since_start=0)
-            batches: Iterator[Batch] = source.after(before)
+            batches: Iterator[Batch] = source.after(before, numbered=numbered)
             if not (self.looked_at_labels or before):
                 batches = both_labels(batches, source)
             for batch in batches:

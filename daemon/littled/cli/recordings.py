@@ -77,7 +77,8 @@ def record(
 def replay(file: str, stream: str | None, manner: Manner, daemon: DaemonChoice) -> None:
     """Feed the recording FILE to the stream that it was made for, until all is acknowledged.
 
-    Run it again after an interruption and it goes on where it stopped.
+    Run it again after an interruption and it goes on where it stopped. Under a name given with
+    --producer a recording goes on by the numbers that its examples had when they were recorded.
     """
     if is_pipe(file):
         raise Failure(

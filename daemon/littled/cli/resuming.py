@@ -56,6 +56,13 @@ class Chosen:
             return True
         return self.record.is_in(self.content, examples)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the file is known to hold what was fed under this name."""
+        if self.record is None or self.content is None:
+            return False
+        return self.record.is_in(self.content, self.record.acknowledged)
+
     def expected(self, examples: int) -> list[Mark]:
         """What a pipe has to hold, of which so many examples were fed."""
         if self.record is None or self.content is not None:

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from littled_client import RecordingReader
+from littled.cli.resuming import producer_name
+from littled_client import Client, RecordingReader
+from littled_client.fed import Fed, FedFiles
+from littled_client.sources import Source
 from support.batches import pair
-from support.commands import Daemon, Littled, flights_csv
+from support.commands import START_SECONDS, Daemon, Littled, flights_csv, position, start
 
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
 
@@ -142,7 +145,119 @@ def test_a_torn_recording_is_refused(littled: Littled, daemon: Daemon, tmp_path:
     assert "day.littled" in littled("replay", recording, "-a", daemon.address).sentence
 
 
-# --- Pipes ---------------------------------------------------------------------------------------
+# --- Recordings that begin later, and pipes -------------------------------------------------------
+
+
+def feed_points(daemon: Daemon, producer: str, count: int, record: Path | None = None) -> None:
+    """Feed a producer's examples up to a number, in frames of 50."""
+    with (
+        Client(daemon.address, producer=producer) as client,
+        client.feed("flights", record=record) as feeder,
+    ):
+        for first in range(feeder.next_sequence, count, 50):
+            numbers = range(first, min(first + 50, count))
+            feeder.send([number % 256 for number in numbers], [number % 2 for number in numbers])
+
+
+@pytest.fixture
+def later(daemon: Daemon, tmp_path: Path) -> Path:
+    """A recording of examples 300 to 799 of a producer."""
+    path = tmp_path / "later.littled"
+    feed_points(daemon, str(tmp_path), 300)
+    feed_points(daemon, str(tmp_path), 800, path)
+    return path
+
+
+def test_a_recording_goes_on_by_its_numbers_under_its_producers_name(
+    littled: Littled, daemon: Daemon, later: Path
+) -> None:
+    """The store that came back has 350 of the 800."""
+    feed_points(daemon, "came-back", 350)
+    before = position(daemon)
+    replay = ["replay", later, "--producer", "came-back", "-a", daemon.address, "--json"]
+    for fed in (450, 0):
+        said = littled(*replay).json
+        assert (said["examples"], said["acknowledged"]) == (fed, 800)
+    assert position(daemon) == before + 450
+
+
+def test_one_recording_after_the_other_goes_on_under_one_name(
+    littled: Littled, daemon: Daemon, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first.littled", tmp_path / "second.littled"
+    feed_points(daemon, "twice", 300, first)
+    feed_points(daemon, "twice", 800, second)
+    where = ["--producer", "again", "-a", daemon.address, "--json"]
+    for file, command in (
+        (first, "replay"),
+        (second, "replay"),
+        (second, "feed"),
+        (second, "feed"),
+    ):
+        target = ["flights", file] if command == "feed" else [file]
+        said = littled(command, *target, *where).json
+    assert (said["examples"], said["acknowledged"]) == (0, 800)
+
+
+@pytest.mark.parametrize("has", [0, 200])
+def test_a_recording_is_refused_where_examples_before_it_are_missing(
+    littled: Littled, daemon: Daemon, later: Path, has: int
+) -> None:
+    feed_points(daemon, f"has-{has}", has)
+    before = position(daemon)
+    said = littled("replay", later, "--producer", f"has-{has}", "-a", daemon.address)
+    assert said.status == 1
+    words = " ".join(said.err.split())
+    assert "later.littled begins with example 300 of the producer that was recorded" in words
+    assert f"the stream has {has} under this name: feed those before it first" in words
+    assert position(daemon) == before
+
+
+def test_a_recording_that_begins_later_is_a_producer_of_its_own_under_no_name(
+    littled: Littled, daemon: Daemon, later: Path
+) -> None:
+    where = ["-a", daemon.address, "--json"]
+    usual = producer_name("flights", str(later))
+    for name, fed in (([], 500), ([], 0), (["--producer", usual], 0)):
+        said = littled("replay", later, *name, *where).json
+        assert (said["producer"], said["examples"], said["acknowledged"]) == (usual, fed, 500)
+
+
+def test_a_recording_that_was_fed_under_a_name_goes_on_as_it_began(
+    littled: Littled, daemon: Daemon, later: Path
+) -> None:
+    feed_points(daemon, "began", 400)
+    source = Source(later)
+    marks = [source.mark() for _ in source]
+    with Client(daemon.address) as client:
+        instance = client.instance_of("flights")
+    files = FedFiles.usual()
+    assert files is not None
+    assert marks[7] is not None
+    files.keep(Fed(instance, "flights", "began", str(later), 400, (marks[7],)))
+    replay = ["replay", later, "--producer", "began", "-a", daemon.address, "--json"]
+    said = littled(*replay).json
+    assert (said["examples"], said["acknowledged"]) == (100, 500)
+
+
+@pytest.mark.parametrize("way", ["named", "descriptor", "standard input"])
+def test_a_recording_is_fed_from_a_pipe(daemon: Daemon, later: Path, way: str) -> None:
+    """All of it, under its producer's name the rest of it."""
+    producer = way.replace(" ", "-")
+    feed_points(daemon, producer, 350)
+    before = position(daemon)
+    pipe = later.with_name("pipe")
+    os.mkfifo(pipe)
+    name = {"named": str(pipe), "descriptor": "/dev/fd/0", "standard input": "-"}[way]
+    feed = ["feed", "flights", name, "--format", "recording", "--producer", producer]
+    process = start(*feed, "-a", daemon.address, stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    descriptor = os.open(pipe, os.O_WRONLY) if way == "named" else os.dup(process.stdin.fileno())
+    with os.fdopen(descriptor, "wb") as writer:
+        writer.write(later.read_bytes())
+    _, err = process.communicate(timeout=START_SECONDS)
+    assert process.returncode == 0, err
+    assert position(daemon) == before + 450
 
 
 @pytest.mark.parametrize("way", ["named", "descriptor"])
