@@ -513,14 +513,17 @@ async def test_a_body_is_passed_on_a_little_in_each_turn(
 
 
 async def test_what_is_sent_in_vain_is_charged(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also what nobody of us refuses, but the library that reads requests."""
+    """Also what nobody of us refuses, but the library that reads requests.
+
+    It may answer once it has had one piece of a body.
+    """
     charged: list[float] = []
     turns = site.connections.turns
     monkeypatch.setattr(turns, "charge", lambda _origin, units: charged.append(units))
     head = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
-    length = 20_000
+    length = HTTP_READ_BYTES + 4_000
     for data, least in (
-        (head + b"Content-Length: %d\r\n\r\n" % length + b"[" * length, length / 10),
+        (head + b"Content-Length: %d\r\n\r\n" % length + b"[" * length, HTTP_READ_BYTES / 10),
         (b"POST /feed/x HTTP/1.1\r\nHost: a\r\n\r\n", 0),
         (b"POST /feed/x HTTP/1.1\r\nno header\r\n\r\n", 0),
         (b"POST /feed/x NO/1\r\n\r\n", 0),
