@@ -3095,7 +3095,7 @@ FAIRNESS = (
     Mutant(
         "a place that is given away while its connection stays",
         "service/sessions.py",
-        "if has_had_its_moment or self._transport.get_write_buffer_size():",
+        "if has_had_its_moment or self._encrypted or self._transport.get_write_buffer_size():",
         "if False:",
         (f"{ENDS}::test_who_is_cut_leaves_nothing_behind",),
     ),

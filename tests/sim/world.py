@@ -16,6 +16,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import thread as executors
 from contextlib import contextmanager
 from typing import Any
 
@@ -214,6 +215,21 @@ class SimLock:
         self.release()
 
 
+class SimSharedLock(SimLock):
+    """What the lock that all executors of a process share becomes.
+
+    A real one would stop everybody: whoever has it may wait for others while it does. Where it is
+    free, nobody gives way for it.
+    """
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take the lock."""
+        if self.owner is not None:
+            self.world.wait(lambda: self.owner is None)
+        self.owner, self.depth = greenlet.getcurrent(), 1
+        return True
+
+
 class SimRLock(SimLock):
     """What `threading.RLock` becomes."""
 
@@ -288,6 +304,7 @@ def simulated(world: World) -> Iterator[None]:
         (threading, "_allocate_lock", SimLock),
         (threading, "RLock", SimRLock),
         (queue, "SimpleQueue", SimQueue),
+        (executors, "_global_shutdown_lock", SimSharedLock()),
         (time, "monotonic", lambda: world.now),
         (threading, "_time", lambda: world.now),
         (queue, "time", lambda: world.now),
