@@ -530,9 +530,8 @@ class AsyncFeeder:
         try:
             if error is not None:
                 self._depart()
-            elif self._failure is not None:
-                raise again(self._failure)
             else:
+                self._check_failure()
                 await self._wait(self._is_settled)
         finally:
             if self._failure is None:
@@ -596,8 +595,7 @@ class AsyncFeeder:
 
         Raises ClientError outside of the feeder's block.
         """
-        if self._failure is not None:
-            raise again(self._failure)
+        self._check_failure()
         await self._wait(partial(self._are_durable, self._outbox.next_sequence))
 
     def _are_durable(self, examples: int) -> bool:
@@ -610,16 +608,18 @@ class AsyncFeeder:
 
     def _check(self) -> None:
         """Raise what made the feeder fail, or that its block is being left."""
-        if self._failure is not None:
-            raise again(self._failure)
+        self._check_failure()
         if self._leaving:
             raise ClientError("the feeder is closed")
+
+    def _check_failure(self) -> None:
+        if self._failure is not None:
+            raise again(self._failure)
 
     async def _send(self, piece: Piece) -> None:
         """Send a piece of a batch after all that has joined; a single example joins that."""
         if piece.count == 1 and piece.resume is None:
-            if self._failure is not None:
-                raise again(self._failure)
+            self._check_failure()
             if self._outbox.join_piece(piece):
                 await self._joined()
             return
@@ -632,8 +632,7 @@ class AsyncFeeder:
         message = self._outbox.take(piece)
         assert message is not None
         self._write_down(message)
-        if self._failure is not None:
-            raise again(self._failure)
+        self._check_failure()
         if cast("_Link", self._link).send(message):
             # Others get their turn, and acknowledgements are read.
             await asyncio.sleep(0)
@@ -712,8 +711,7 @@ class AsyncFeeder:
 
     async def _wait(self, ready: Callable[[], bool]) -> None:
         while not ready():
-            if self._failure is not None:
-                raise again(self._failure)
+            self._check_failure()
             self._changed.clear()
             await self._changed.wait()
 
