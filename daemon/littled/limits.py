@@ -83,8 +83,10 @@ TLS_EMPTY_RECORDS_MAX = 64
 TLS_RECORDS_PER_EMPTY = 1024
 # Work for one peer at a time, and for all peers in one turn of the loop, in units of some 5 us: one
 # small message. Longer ones count by their bytes, columns of examples for less than anything else.
+# So of those who send all they can one has a turn beside one that has waited for it, and whoever
+# waits for an answer, which takes about two turns, waits for four of them.
 WORK_PER_PEER_UNITS = 50
-WORK_PER_TURN_UNITS = 100
+WORK_PER_TURN_UNITS = 50
 WORK_UNIT_SECONDS = 5e-6
 WORK_BYTES_PER_UNIT = 256
 WORK_COLUMN_BYTES_PER_UNIT = 2048
@@ -162,8 +164,8 @@ PREDICT_PENDING_BYTES_MAX = 256 * 1024
 RECORD_BYTES_MAX = 1024 * 1024
 # What one transaction takes along; more waits for the next one, so that no commit lasts long.
 COMMIT_BYTES_MAX = 8 * 1024 * 1024
-# What waits of a producer up to which a commit takes it whole: more than single examples that are
-# acknowledged one by one come to, less than anybody has waiting who feeds at full speed.
+# What waits of a producer up to which any commit takes it whole, if it is one message: more than a
+# single example comes to, less than anybody has waiting who feeds large batches at full speed.
 PRODUCER_QUEUE_LITTLE_BYTES = 16 * 1024
 # Messages in a row, each after the acknowledgement of the one before, that show that a producer
 # waits for it: the end of a burst can look like that too, once.
@@ -171,18 +173,18 @@ WAITS_MIN = 3
 # A producer that waits for each acknowledgement beside others keeps commits short for so long; who
 # sends less often than that may meet with a long one.
 HURRIED_SECONDS = 5.0
-# What a short commit takes along of those who feed at full speed, in all: on a quick disk it takes
-# about as long to write as a commit takes anyway.
-HURRIED_BYTES_MAX = 128 * 1024
+# What a short commit takes along of those who feed at full speed, in all: with twice as much, one
+# wait in a hundred is half as long again (docs/speed.md).
+HURRIED_BYTES_MAX = 64 * 1024
 # How long they then wait for the next one: so many times what the loop has worked since the last
-# such commit, but neither shorter, which leaves them 32 MiB a second, nor longer than this.
+# such commit, but neither shorter, which leaves them 16 MiB a second, nor longer than this.
 HURRIED_REST_TIMES = 2.0
 HURRIED_REST_SECONDS_MIN = 0.004
 HURRIED_REST_SECONDS_MAX = 0.02
 # How often those are looked at that are not read from because too much of them waits.
 PAUSED_LOOK_SECONDS = 0.25
 # What may wait of a stream meanwhile; more would be read in bursts that others notice.
-HURRIED_PENDING_BYTES_MAX = 4 * HURRIED_BYTES_MAX
+HURRIED_PENDING_BYTES_MAX = 2 * HURRIED_BYTES_MAX
 # Examples up to which a lone run is committed on the event loop itself. With more its producer does
 # not wait for acknowledgements, and its next frames should be read during the commit.
 LIGHT_COMMIT_EXAMPLES_MAX = 16

@@ -3149,6 +3149,27 @@ FAIRNESS = (
         (f"{SERVICE}/test_intake.py::test_who_feeds_at_full_speed_rests_between_short_commits",),
     ),
     Mutant(
+        "a loop of single examples that never rests",
+        "service/queues.py",
+        "len(self.pending) == 1 and self.pending_bytes <= PRODUCER_QUEUE_LITTLE_BYTES",
+        "self.pending_bytes <= PRODUCER_QUEUE_LITTLE_BYTES",
+        (
+            f"{SERVICE}/test_queues.py"
+            "::test_who_sends_on_before_the_acknowledgement_has_not_little",
+            f"{SERVICE}/test_intake.py::test_a_loop_of_single_examples_rests_beside_who_waits",
+        ),
+    ),
+    Mutant(
+        "a reserve in front of engines for one message alone",
+        "service/queues.py",
+        "            if queue.pending_bytes <= PRODUCER_QUEUE_LITTLE_BYTES\n            and self",
+        "            if queue.has_little\n            and self",
+        (
+            f"{SERVICE}/test_queues.py"
+            "::test_the_engines_reserve_is_for_those_with_nothing_in_front_of_it",
+        ),
+    ),
+    Mutant(
         "who waits on another stream does not count",
         "service/intake.py",
         "if self._underway and queue.waits >= WAITS_MIN:",

@@ -1,9 +1,9 @@
 """What was accepted and is not durable yet: a queue for each producer, and each one's share.
 
 A producer of a stream has a queue of its own, so that who sends one example does not stand behind
-another's sixteen megabytes. A commit takes the queues with little in them whole, and what room
-there is for the others is shared out evenly (fair queueing); a run that is longer than its share is
-cut.
+another's sixteen megabytes. A commit takes the queues with little in them whole, which is one small
+message of a producer that waits for each acknowledgement. What room there is for the others is
+shared out evenly (fair queueing); a run that is longer than its share is cut.
 """
 
 from __future__ import annotations
@@ -139,8 +139,12 @@ class ProducerQueue:
 
     @property
     def has_little(self) -> bool:
-        """Whether all that waits here is taken by any commit, however much waits elsewhere."""
-        return self.pending_bytes <= PRODUCER_QUEUE_LITTLE_BYTES
+        """Whether all that waits here is taken by any commit, however much waits elsewhere.
+
+        One run at most: who sends on before the acknowledgement does not wait for it, however
+        small the messages are.
+        """
+        return len(self.pending) == 1 and self.pending_bytes <= PRODUCER_QUEUE_LITTLE_BYTES
 
     def put(self, run: Run) -> None:
         """Let a run wait for a commit."""
@@ -282,7 +286,7 @@ class StreamIntake:
         return [
             queue
             for queue in self.waiting
-            if queue.has_little
+            if queue.pending_bytes <= PRODUCER_QUEUE_LITTLE_BYTES
             and self._unlearned_of[queue.producer] <= PRODUCER_QUEUE_LITTLE_BYTES
         ]
 

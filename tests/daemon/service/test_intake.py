@@ -408,6 +408,28 @@ async def test_what_has_grown_before_its_commit_is_committed_after_the_rest(
     assert len(bench.commits) == 2
 
 
+async def test_a_loop_of_single_examples_rests_beside_who_waits(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its messages are as small, but it sends on before each is acknowledged."""
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MIN", 0.5)
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MAX", 0.5)
+    loop = await bench.intake.attach("flights", "loop", Feeder())
+    lone = await bench.intake.attach("ids", "quiet", Feeder())
+    bench.intake._pace.hurry()
+    bench.intake._pace.begin_rest()
+    began = len(bench.commits)
+    bench.feed(loop, b"a")
+    bench.feed(loop, b"b")
+    for _ in range(5):
+        bench.feed(lone, b"x")
+        await asyncio.wait_for(lone.quiet.wait(), 10)
+    assert bench.intake._pace.rests
+    assert {record.producer for commit in bench.commits[began:] for record in commit} == {"quiet"}
+    await asyncio.wait_for(bench.intake.drain(), 10)
+    assert [record.x for record in bench.commits[-1]] == [b"ab"]
+
+
 async def test_short_commits_are_shared_by_all_streams(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

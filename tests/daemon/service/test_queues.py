@@ -79,12 +79,25 @@ def test_everything_is_taken_in_order_and_once(
 def test_a_queue_with_little_is_taken_whole_beside_backlogs() -> None:
     stream = stream_of()
     backlogs = [queue_of(stream, f"loud-{index}", [50_000] * 4) for index in range(3)]
-    little = queue_of(stream, "quiet", [1, 1, 1])
+    little = queue_of(stream, "quiet", [3])
     taken = take_shares([stream], 300_000)
     assert list(taken) == [little, *backlogs]
     assert sum(run.count for run in taken[little].runs) == 3
     for queue in backlogs:  # a third of the room each
         assert 90_000 < taken[queue].cost_bytes < 110_000
+
+
+def test_who_sends_on_before_the_acknowledgement_has_not_little() -> None:
+    """As a loop of single examples at full speed does: it is taken when there is room for it."""
+    stream = stream_of()
+    hasty = queue_of(stream, "hasty", [1, 1])
+    small, large = (
+        queue_of(stream, str(size), [(size - RECORD_OVERHEAD_BYTES) // 18])
+        for size in (PRODUCER_QUEUE_LITTLE_BYTES, PRODUCER_QUEUE_LITTLE_BYTES + 18)
+    )
+    assert small.pending_bytes <= PRODUCER_QUEUE_LITTLE_BYTES < large.pending_bytes
+    assert list(take_shares([stream], 0)) == [small]
+    assert list(take_shares([stream], COMMIT_BYTES_MAX)) == [hasty, large]
 
 
 def test_those_for_whom_there_was_no_room_are_the_next() -> None:
@@ -127,7 +140,7 @@ def test_the_engines_reserve_is_for_those_with_nothing_in_front_of_it(
     monkeypatch.setattr(queues, "ENGINE_QUEUE_BYTES_MAX", 100_000)
     monkeypatch.setattr(queues, "ENGINE_QUEUE_RESERVE_BYTES", 40_000)
     stream = stream_of()
-    loud, quiet = queue_of(stream, "loud", [1]), queue_of(stream, "quiet", [1])
+    loud, quiet = queue_of(stream, "loud", [1]), queue_of(stream, "quiet", [1, 1, 1])
     assert stream.ready() == [loud, quiet]
     stream.put_before_engine("loud", 100_000)
     assert stream.has_work()
