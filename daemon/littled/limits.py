@@ -83,8 +83,8 @@ TLS_EMPTY_RECORDS_MAX = 64
 TLS_RECORDS_PER_EMPTY = 1024
 # Work for one peer at a time, and for all peers in one turn of the loop, in units of some 5 us: one
 # small message. Longer ones count by their bytes, columns of examples for less than anything else.
-# So of those who send all they can one has a turn beside one that has waited for it, and whoever
-# waits for an answer, which takes about two turns, waits for four of them.
+# So of those who send all they can two are served in a turn, one that has just come and one that
+# has waited; an answer takes about two turns.
 WORK_PER_PEER_UNITS = 50
 WORK_PER_TURN_UNITS = 50
 WORK_UNIT_SECONDS = 5e-6
@@ -173,8 +173,8 @@ WAITS_MIN = 3
 # A producer that waits for each acknowledgement beside others keeps commits short for so long; who
 # sends less often than that may meet with a long one.
 HURRIED_SECONDS = 5.0
-# What a short commit takes along of those who feed at full speed, in all: with twice as much, one
-# wait in a hundred is half as long again (docs/speed.md).
+# What a short commit takes along of those who feed at full speed, in all: with twice as much, and
+# more waiting, one wait in a hundred is twice as long (docs/speed.md).
 HURRIED_BYTES_MAX = 64 * 1024
 # How long they then wait for the next one: so many times what the loop has worked since the last
 # such commit, but neither shorter, which leaves them 16 MiB a second, nor longer than this.
